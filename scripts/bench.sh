@@ -135,17 +135,15 @@ bench_main() {
 	eval "operands $study_words"
 	study=$(absolute "$study")
 	check
+	main_first=${option_steps%% *}
+	# the jobs may depend on the directory that was given first
+	[ "${step:-$main_first}" = "$main_first" ] || plan_take
 	main_any=
 	for main_job in $(job_names); do
 		! wanted "$main_job" "$jobs" || main_any=yes
 	done
 	[ -n "$main_any" ] || die "no job '$jobs': $(job_names | tr '\n' ' ')"
-	main_first=${option_steps%% *}
-	if [ "${step:-$main_first}" = "$main_first" ]; then
-		bench_make
-	else
-		plan_take
-	fi
+	[ "${step:-$main_first}" != "$main_first" ] || bench_make
 	for main_step in $option_steps; do
 		[ "${step:-$main_step}" != "$main_step" ] || "$main_step"
 	done

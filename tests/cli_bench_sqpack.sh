@@ -35,6 +35,7 @@ t 'has its size' 0 grep -Eq '^\| lz4-whole \| .* \| 1\.0000 \|$' table
 t 'and is extracted' 0 grep -q '^| extract-whole | unsquashfs ' table
 is 'without a run to warm up' "$(grep -c '^[^#].*lz4-whole' \
     whole/rows/lz4-whole.csv)" 2
+t 'it is reported without its name' 0 bench --jobs extract-whole -o whole report
 t 'no whole of this machine' 1 bench --jobs lz4-whole -o none
 t 'an unknown option' 2 bench --nothing
 done_testing

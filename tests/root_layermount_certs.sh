@@ -47,6 +47,26 @@ start() {
 t 'a certificate' 0 start "https://127.0.0.1:$port_client/blob"
 t 'is shown' 0 diff -r layer mnt
 stop
+
+# certificates are renewed as certbot does: a link gets another target
+mkdir archive
+cp client.pem archive/1.pem
+(mkdir -p other && cd other && certs_make) || exit
+cp other/client.pem archive/2.pem
+cp client.pem archive/3.pem
+leads_to() {
+	ln -s "$PWD/archive/$1.pem" link
+	mv link "hosts/127.0.0.1:$port_client/client.cert"
+}
+leads_to 1
+t 'a link to a certificate' 0 start "https://127.0.0.1:$port_client/blob"
+t 'is followed' 0 cmp layer/many/1 mnt/many/1
+leads_to 2
+t 'if it then leads to one of a stranger' 2 cmp layer/many/2 mnt/many/2
+shows 'reads fail' 'Input/output error' .t.err
+leads_to 3
+t 'until it leads to a good one' 0 cmp layer/many/2 mnt/many/2
+stop
 mv "hosts/127.0.0.1:$port_client" hosts/other
 t 'without it' 1 start "https://127.0.0.1:$port_client/blob"
 await no_servers

@@ -180,11 +180,24 @@ static bool
 known(struct http_servers *all, const char *url, const char *field)
 {
 	struct http_server *s = http_servers_find(all, url);
-
-	if (s == NULL || s->fields.len == 0)
-		return field == NULL;
-	return field != NULL && *s->why == '\0' &&
+	bool is = s == NULL || s->fields.len == 0 ? field == NULL :
+	    field != NULL && *s->why == '\0' &&
 	    strcmp(s->fields.data, field) == 0;
+
+	http_server_release(s);
+	return is;
+}
+
+/* Is this a part of why its URL's server cannot be reached? */
+static void
+cannot(struct http_servers *all, const char *url, const char *why)
+{
+	struct http_server *s = http_servers_find(all, url);
+
+	assert_non_null(s);
+	if (*why == '\0' ? *s->why != '\0' : strstr(s->why, why) == NULL)
+		fail_msg("'%s', not '%s'", s->why, why);
+	http_server_release(s);
 }
 
 static void
@@ -218,8 +231,8 @@ servers(void **state)
 	add(all, "https://a.org", 0, NULL, false);
 	assert_true(known(all, "https://a.org", "e: 1"));
 	add(all, "https://a.org", 0, "g", false);
-	assert_non_null(strstr(http_servers_find(all, "https://a.org")->why,
-	    "differ in what they say of https://a.org:443"));
+	cannot(all, "https://a.org",
+	    "differ in what they say of https://a.org:443");
 	http_servers_free(all);
 }
 
@@ -228,6 +241,7 @@ static void
 unverified(void **state)
 {
 	struct http_servers *all = http_servers_new();
+	struct http_server *s;
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -238,8 +252,9 @@ unverified(void **state)
 		add(all, url, 0, NULL, i & 2);
 		/* another source has nothing to say */
 		add(all, url, 1, NULL, true);
-		assert_int_equal(http_servers_find(all, url)->unverified,
-		    i == 3);
+		s = http_servers_find(all, url);
+		assert_int_equal(s->unverified, i == 3);
+		http_server_release(s);
 	}
 	http_servers_free(all);
 }
@@ -271,7 +286,7 @@ static void
 trust(void **state)
 {
 	struct http_servers *all = http_servers_new();
-	struct http_server s = { .unverified = false };
+	struct http_server s = { .unverified = false }, *found;
 	char text[2][4096];
 	size_t len[2];
 
@@ -290,15 +305,171 @@ trust(void **state)
 	assert_int_equal(http_servers_add(all, "https://a.org", 0, &s), 0);
 	add(all, "https://b.org", 0, NULL, false);
 	for (int i = 0; i < 2; i++) {
-		const struct strbuf *b = &http_servers_find(all,
-		    "https://a.org")->trusted;
+		const struct strbuf *b;
 
+		found = http_servers_find(all, "https://a.org");
+		b = &found->trusted;
 		assert_int_equal(b->len, len[0] + 1 + len[1]);
 		assert_memory_equal(b->data, text[0], len[0]);
 		assert_memory_equal(b->data + len[0] + 1, text[1], len[1]);
+		http_server_release(found);
 	}
-	assert_int_equal(http_servers_find(all, "https://b.org")->trusted.len,
-	    0);
+	found = http_servers_find(all, "https://b.org");
+	assert_int_equal(found->trusted.len, 0);
+	http_server_release(found);
+	http_servers_free(all);
+}
+
+/* Copies a file over another, as a program that renews certificates does. */
+static void
+renew(const char *to, const char *from)
+{
+	char text[8192];
+	FILE *f = fopen(from, "r"), *t = fopen(path, "w");
+	size_t n;
+
+	assert_non_null(f);
+	assert_non_null(t);
+	n = fread(text, 1, sizeof(text), f);
+	assert_int_equal(fwrite(text, 1, n, t), n);
+	fclose(f);
+	assert_int_equal(fclose(t), 0);
+	assert_int_equal(rename(path, to), 0);
+}
+
+/* Is the client's certificate for a.org that in this file, with its key? */
+static void
+shows(struct http_servers *all, const char *file)
+{
+	struct http_server *s = http_servers_find(all, "https://a.org");
+	char text[8192] = "";
+	FILE *f = fopen(file, "r");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	assert_non_null(s);
+	assert_string_equal(s->why, "");
+	assert_int_equal(s->cert.len, n);
+	assert_memory_equal(s->cert.data, text, n);
+	assert_int_equal(s->key.len, n);
+	assert_memory_equal(s->key.data, text, n);
+	assert_string_equal(s->fields.data, "kept: 1");
+	http_server_release(s);
+}
+
+static void
+count_path(void *arg, const char *name)
+{
+	unsigned *n = arg;
+
+	(*n)++;
+	assert_non_null(strchr(name, '/'));
+}
+
+/*
+ * What is in the files is read again when they have changed, but only when it can
+ * be used; who holds what was read before is not disturbed.
+ */
+static void
+renewed(void **state)
+{
+	struct http_servers *all = http_servers_new();
+	struct http_server s = { .unverified = false }, *held;
+	char cert[SCRATCH_B + 8], key[SCRATCH_B + 8], why[LAYER_WHY];
+	unsigned n = 0;
+	size_t len;
+
+	(void)state;
+	snprintf(cert, sizeof(cert), "%s/cert", dir);
+	snprintf(key, sizeof(key), "%s/key", dir);
+	renew(cert, one);
+	renew(key, one);
+	assert_int_equal(http_server_field(&s, "kept", "1", why), 0);
+	assert_int_equal(http_server_trust(&s, two), 0);
+	assert_int_equal(http_server_show(&s, cert, key), 0);
+	assert_int_equal(http_servers_add(all, "https://a.org", 0, &s), 0);
+	http_servers_files(all, count_path, &n);
+	assert_int_equal(n, 3);
+	shows(all, one);
+	held = http_servers_find(all, "https://a.org");
+	len = held->trusted.len;
+	assert_int_equal(http_servers_other(all, "https://b.org"), 0);
+
+	/* a key that does not belong to the certificate yet */
+	renew(cert, two);
+	shows(all, one);
+	renew(key, two);
+	shows(all, two);
+	/* nothing is lost with the files */
+	unlink(cert);
+	shows(all, two);
+	write_path("-----BEGIN CERTIFICATE-----\n");
+	assert_int_equal(rename(path, cert), 0);
+	shows(all, two);
+	renew(cert, one);
+	shows(all, two);
+	renew(key, one);
+	shows(all, one);
+	assert_int_equal(held->trusted.len, len);
+	http_server_release(held);
+
+	/* what could not be used at first */
+	unlink(cert);
+	assert_int_equal(http_server_show(&s, cert, key), 0);
+	assert_int_equal(http_servers_add(all, "https://c.org", 0, &s), 0);
+	cannot(all, "https://c.org", "cert: No such file");
+	renew(cert, two);
+	cannot(all, "https://c.org", "expected the key of");
+	renew(key, two);
+	cannot(all, "https://c.org", "");
+	unlink(cert);
+	unlink(key);
+	http_servers_free(all);
+}
+
+/* What several hosts.toml say is read again as well, if they do not differ. */
+static void
+renewed_together(void **state)
+{
+	static const char url[] = "https://a.org";
+	struct http_servers *all = http_servers_new();
+	struct http_server s = { .unverified = false };
+	char ca[SCRATCH_B + 8], cert[SCRATCH_B + 8];
+	struct http_server *found;
+
+	(void)state;
+	snprintf(ca, sizeof(ca), "%s/ca", dir);
+	snprintf(cert, sizeof(cert), "%s/cert", dir);
+	renew(ca, one);
+	renew(cert, one);
+	assert_int_equal(http_server_trust(&s, ca), 0);
+	assert_int_equal(http_servers_add(all, url, 0, &s), 0);
+	assert_int_equal(http_server_trust(&s, one), 0);
+	assert_int_equal(http_server_show(&s, cert, NULL), 0);
+	assert_int_equal(http_servers_add(all, url, 0, &s), 0);
+	renew(ca, two);
+	renew(cert, two);
+	for (int i = 0; i < 2; i++) {
+		found = http_servers_find(all, url);
+		assert_string_equal(found->why, "");
+		/* a newline ends the file */
+		assert_int_equal(found->ca.len, found->cert.len + 1);
+		assert_memory_equal(found->ca.data, found->cert.data,
+		    found->cert.len);
+		http_server_release(found);
+		renew(ca, one);
+		renew(cert, one);
+	}
+	/* now they do */
+	assert_int_equal(http_server_trust(&s, two), 0);
+	assert_int_equal(http_servers_add(all, url, 0, &s), 0);
+	cannot(all, url, "differ in what they say of");
+	renew(ca, two);
+	cannot(all, url, "differ in what they say of");
+	unlink(ca);
+	unlink(cert);
 	http_servers_free(all);
 }
 
@@ -313,6 +484,8 @@ main(void)
 		cmocka_unit_test(unverified),
 		cmocka_unit_test(others),
 		cmocka_unit_test(trust),
+		cmocka_unit_test(renewed),
+		cmocka_unit_test(renewed_together),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

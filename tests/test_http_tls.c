@@ -265,6 +265,38 @@ test_servers(void **state)
 	http_servers_free(all);
 }
 
+/* A client's certificate is renewed, while connections with the old one exist. */
+static void
+test_renewed(void **state)
+{
+	struct http_servers *all = http_servers_new();
+	char mine[SCRATCH_B + 8];
+	struct http *h;
+
+	(void)state;
+	snprintf(mine, sizeof(mine), "%s/mine", dir);
+	tls_make(bad, "IP:127.0.0.1,DNS:localhost", -1, 1);
+	server_set(server, SERVER_GOOD, 1);
+	server_secure(server, bad);
+	tls_make(mine, "IP:127.0.0.1", -1, 1);
+	server_demand(server, mine);
+	add_server(all, "127.0.0.1", 0, bad, mine);
+	h = open_with(all);
+	gets(h, "127.0.0.1", NULL, 0);
+	/* the server trusts only the next one */
+	tls_make(good, "IP:127.0.0.1", -1, 1);
+	server_secure(server, bad);
+	server_demand(server, good);
+	assert_int_equal(rename(good, mine), 0);
+	gets(h, "127.0.0.1", NULL, 0);
+	tls_make(mine, "IP:127.0.0.1", -1, 1);
+	gets(h, "127.0.0.1", NULL, -EKEYREJECTED);
+	tls_make(good, "IP:127.0.0.1", -1, 1);
+	http_close(h);
+	http_servers_free(all);
+	unlink(mine);
+}
+
 /* A server is trusted as the one that names it, if nothing is known of it. */
 static void
 test_kin(void **state)
@@ -298,6 +330,7 @@ main(void)
 		cmocka_unit_test(test_recovers),
 		cmocka_unit_test(test_token_in_clear),
 		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_renewed),
 		cmocka_unit_test(test_kin),
 		cmocka_unit_test(test_other_protocol),
 	};

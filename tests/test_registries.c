@@ -138,6 +138,7 @@ hosts(void **state)
 {
 	struct vfs_registries *r = NULL;
 	char why[LAYER_WHY];
+	struct http_server *s;
 
 	(void)state;
 	assert_int_equal(mkdir("certs.d", 0755), 0);
@@ -178,13 +179,17 @@ hosts(void **state)
 	assert_string_equal(found(r, ";\r", "x", "1"),
 	    "https://all.org/v2/x https://;\r/v2/x");
 	/* what is said of a server, in whatever folder */
-	assert_string_equal(http_servers_find(vfs_registries_servers(r),
-	    "https://ca.org")->why, "certs.d/ca.org/ca.crt: expected a "
+	s = http_servers_find(vfs_registries_servers(r), "https://ca.org");
+	assert_string_equal(s->why, "certs.d/ca.org/ca.crt: expected a "
 	    "certificate (PEM), found none");
-	assert_string_equal(http_servers_find(vfs_registries_servers(r),
-	    "http://p.org:5000/v2/x")->fields.data, "x: y");
-	assert_true(http_servers_find(vfs_registries_servers(r),
-	    "https://s.org:443")->unverified);
+	http_server_release(s);
+	s = http_servers_find(vfs_registries_servers(r),
+	    "http://p.org:5000/v2/x");
+	assert_string_equal(s->fields.data, "x: y");
+	http_server_release(s);
+	s = http_servers_find(vfs_registries_servers(r), "https://s.org:443");
+	assert_true(s->unverified);
+	http_server_release(s);
 	assert_null(http_servers_find(vfs_registries_servers(r),
 	    "https://docker.io"));
 	assert_null(vfs_registries_servers(NULL));

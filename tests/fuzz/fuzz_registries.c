@@ -48,6 +48,7 @@ look_up(const struct vfs_registries *r, const char *url)
 			abort();
 	if ((s->cert.len > 0) != (s->key.len > 0))
 		abort();
+	http_server_release(s);
 }
 
 static void

@@ -4,10 +4,12 @@
  *
  * A server is an origin: scheme, host and port.  What is configured of it
  * applies to requests to this origin only, not to a redirect to another.  All
- * files are read when the configuration is, because a client that confines
- * itself can no longer open them.  A file that cannot be used is no error until
- * the server is: a configuration may name many, some with keys that only root
- * can read.
+ * files are read when the configuration is, and again when they have changed
+ * before a request, since certificates are renewed while a server runs.  If what
+ * they contain then cannot be used (a key, say, that does not belong to the
+ * certificate yet), what was read before still is.  A file that cannot be used is
+ * no error until the server is: a configuration may name many, some with keys
+ * that only root can read.
  *
  * Source of the files' format: RFC 7468 (PEM).
  */
@@ -32,8 +34,12 @@ struct http_server {
 	char why[LAYER_WHY];		/* why it cannot be reached, or "" */
 
 	/* private */
+	struct http_server_file *files;
+	size_t file_count;
+	bool fixed;			/* files are not read again */
 	struct strbuf trusted;		/* ca, and the others */
 	_Atomic bool told;
+	_Atomic unsigned users;		/* who hold it, or 0: it is on a stack */
 };
 
 /*
@@ -82,10 +88,19 @@ int http_servers_other(struct http_servers *all, const char *url);
 void http_servers_trust(struct http_servers *all, const char *path);
 
 /*
- * Returns what is known of a URL's server, which lives as long as `all`, or NULL;
- * if ca is not empty, `trusted` has it.  all may be NULL.  Thread-safe.
+ * Calls each() with the path of each file that may be read again, so that a
+ * process which confines itself can keep access to its directory.
+ */
+void http_servers_files(const struct http_servers *all,
+    void (*each)(void *arg, const char *path), void *arg);
+
+/*
+ * Returns what is known of a URL's server, or NULL; if ca is not empty, `trusted`
+ * has it.  It does not change, and http_server_release() ends its use.  all may be
+ * NULL.  Thread-safe.
  */
 struct http_server *http_servers_find(struct http_servers *all,
     const char *url);
+void http_server_release(struct http_server *s);	/* may be NULL */
 
 #endif

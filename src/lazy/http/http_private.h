@@ -49,6 +49,8 @@ struct http_transfer {
 	struct curl_slist *fields;	/* of its own, */
 	struct curl_slist *header;	/* and with those of the server */
 	struct curl_slist *hosts;
+	struct http_server *server;	/* what is known of it, or NULL */
+	struct http_server *kin_server;	/* and of the one in kin */
 	const char *post;		/* a form to be sent, or NULL */
 	const char *kin;		/* a URL of the server that names this
 					 * one, which is trusted as that is; or

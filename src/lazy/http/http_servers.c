@@ -16,14 +16,28 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PEM_MAX = 1 << 20, FIELDS_MAX = 64 << 10 };
+
+/* By which it is known whether a file has changed; zeros: it cannot be found. */
+struct stamp {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec modified, changed;
+};
+
+/* What has been read, to be trusted or, with a key, to be shown. */
+struct http_server_file {
+	char *path, *key;		/* key: NULL if path is trusted */
+	struct stamp was, key_was;
+};
 
 struct known_server {
 	char *origin;			/* "": the others */
 	unsigned source;
 	struct http_server *s;
-	bool shared;			/* with the others */
 	struct known_server *next;
 };
 
@@ -58,6 +72,67 @@ read_whole(const char *path, char **text, size_t *len)
 	if (fd >= 0)
 		sys_close(fd);
 	return rc;
+}
+
+static struct stamp
+stamp_of(const char *path)
+{
+	struct stat st;
+
+	if (sys_fstatat(AT_FDCWD, path, &st, 0) != 0)
+		return (struct stamp){ .size = 0 };
+	return (struct stamp){ .dev = st.st_dev, .ino = st.st_ino,
+		.size = st.st_size, .modified = st.st_mtim,
+		.changed = st.st_ctim };
+}
+
+static bool
+is_at(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool
+has_changed(const char *path, const struct stamp *was)
+{
+	struct stamp now = stamp_of(path);
+
+	return now.dev != was->dev || now.ino != was->ino ||
+	    now.size != was->size || !is_at(&now.modified, &was->modified) ||
+	    !is_at(&now.changed, &was->changed);
+}
+
+static void
+free_files(struct http_server *s)
+{
+	for (size_t i = 0; i < s->file_count; i++) {
+		sys_free(s->files[i].path);
+		sys_free(s->files[i].key);
+	}
+	sys_free(s->files);
+	s->files = NULL;
+	s->file_count = 0;
+}
+
+/* Notes which files are about to be read.  Returns 0 or -ENOMEM. */
+static int
+note_files(struct http_server *s, const char *path, const char *key)
+{
+	struct http_server_file *files = sys_realloc(s->files,
+	    (s->file_count + 1) * sizeof(*files)), *f;
+
+	if (files == NULL)
+		return -ENOMEM;
+	s->files = files;
+	f = &files[s->file_count++];
+	*f = (struct http_server_file){ .path = strcopy(path),
+		.was = stamp_of(path) };
+	if (key != NULL) {
+		f->key = strcopy(key);
+		f->key_was = stamp_of(key);
+	}
+	return f->path == NULL || (key != NULL && f->key == NULL) ? -ENOMEM :
+	    0;
 }
 
 static int
@@ -135,8 +210,10 @@ http_server_trust(struct http_server *s, const char *path)
 {
 	char *text;
 	size_t len;
-	int rc = read_pem(s, path, &text, &len);
+	int rc = note_files(s, path, NULL);
 
+	if (rc == 0)
+		rc = read_pem(s, path, &text, &len);
 	if (rc != 0 || text == NULL)
 		return rc;
 	expect_certificate(s, path, count_certificates(text, len, NULL));
@@ -161,7 +238,9 @@ http_server_show(struct http_server *s, const char *cert, const char *key)
 		    "another", cert);
 		return 0;
 	}
-	rc = read_pem(s, cert, &text, &len);
+	rc = note_files(s, cert, holder);
+	if (rc == 0)
+		rc = read_pem(s, cert, &text, &len);
 	if (rc == 0)
 		rc = read_pem(s, holder, &own, &own_len);
 	if (rc != 0 || text == NULL || own == NULL)
@@ -232,6 +311,36 @@ http_server_free(struct http_server *s)
 	strbuf_free(&s->key);
 	strbuf_free(&s->fields);
 	strbuf_free(&s->trusted);
+	free_files(s);
+}
+
+void
+http_server_release(struct http_server *s)
+{
+	if (s == NULL || atomic_fetch_sub(&s->users, 1) != 1)
+		return;
+	http_server_free(s);
+	sys_free(s);
+}
+
+/* Returns a server that can be held, with what is in *s if that is not NULL. */
+static struct http_server *
+new_server(struct http_server *s)
+{
+	struct http_server *made = sys_calloc(1, sizeof(*made));
+
+	if (made == NULL)
+		return NULL;
+	if (s != NULL) {
+		*made = (struct http_server){ .ca = s->ca, .cert = s->cert,
+			.key = s->key, .fields = s->fields,
+			.unverified = s->unverified, .files = s->files,
+			.file_count = s->file_count };
+		memcpy(made->why, s->why, sizeof(made->why));
+		*s = (struct http_server){ .unverified = false };
+	}
+	atomic_init(&made->users, 1);
+	return made;
 }
 
 struct http_servers *
@@ -247,10 +356,7 @@ http_servers_new(void)
 static void
 known_free(struct known_server *k)
 {
-	if (k->s != NULL && !k->shared) {
-		http_server_free(k->s);
-		sys_free(k->s);
-	}
+	http_server_release(k->s);
 	sys_free(k->origin);
 	sys_free(k);
 }
@@ -302,6 +408,27 @@ differs(const struct strbuf *a, const struct strbuf *b)
 	return a->len != b->len || memcmp(a->data, b->data, a->len) != 0;
 }
 
+/* Moves the files that are trusted, or that are shown; their content has been. */
+static void
+move_files(struct http_server *to, struct http_server *from, bool shown)
+{
+	struct http_server_file *all = sys_realloc(to->files,
+	    (to->file_count + from->file_count) * sizeof(*all)), *f;
+
+	if (all == NULL) {
+		to->fixed = true;
+		return;
+	}
+	to->files = all;
+	for (size_t i = 0; i < from->file_count; i++) {
+		f = &from->files[i];
+		if (f->path == NULL || (f->key != NULL) != shown)
+			continue;
+		to->files[to->file_count++] = *f;
+		*f = (struct http_server_file){ .path = NULL };
+	}
+}
+
 /* Adds what `from` says to what the same source has said before. */
 static void
 combine(struct http_server *to, struct http_server *from, const char *origin)
@@ -312,28 +439,23 @@ combine(struct http_server *to, struct http_server *from, const char *origin)
 		&from->fields };
 
 	to->unverified = to->unverified && from->unverified;
-	if (*from->why != '\0')
+	if (*from->why != '\0') {
 		spoil(to, "%s", from->why);
+		to->fixed = true;
+	}
 	for (size_t i = 0; i < sizeof(mine) / sizeof(*mine); i++) {
 		if (other[i]->len == 0)
 			continue;
-		if (mine[i]->len == 0)
+		if (mine[i]->len == 0) {
 			replace(mine[i], other[i]);
-		else if (differs(mine[i], other[i]))
+			if (i < 2)
+				move_files(to, from, i == 1);
+		} else if (differs(mine[i], other[i])) {
 			spoil(to, "the hosts.toml of several hosts differ in "
 			    "what they say of %.150s", origin);
+			to->fixed = true;
+		}
 	}
-}
-
-static void
-take(struct http_server *to, struct http_server *from)
-{
-	http_server_free(to);
-	*to = (struct http_server){ .ca = from->ca, .cert = from->cert,
-		.key = from->key, .fields = from->fields,
-		.unverified = from->unverified };
-	memcpy(to->why, from->why, sizeof(to->why));
-	*from = (struct http_server){ .unverified = false };
 }
 
 /* Returns a new entry, which is not in the list yet, or NULL. */
@@ -357,6 +479,7 @@ http_servers_add(struct http_servers *all, const char *url, unsigned source,
     struct http_server *s)
 {
 	char origin[HTTP_URL] = "";
+	struct http_server *made;
 	struct known_server *k;
 	int rc = 0;
 
@@ -367,11 +490,10 @@ http_servers_add(struct http_servers *all, const char *url, unsigned source,
 	if (k == NULL) {
 		k = new_known(origin, source);
 		if (k != NULL)
-			k->s = sys_calloc(1, sizeof(*k->s));
+			k->s = new_server(s);
 		if (k == NULL || k->s == NULL) {
 			rc = -ENOMEM;
 		} else {
-			take(k->s, s);
 			k->next = all->first;
 			all->first = k;
 		}
@@ -382,8 +504,14 @@ http_servers_add(struct http_servers *all, const char *url, unsigned source,
 	} else if (says_nothing(k->s) || source < k->source) {
 		/* that it is verified has been said */
 		s->unverified = s->unverified && source < k->source;
-		take(k->s, s);
-		k->source = source;
+		made = new_server(s);
+		if (made == NULL) {
+			rc = -ENOMEM;
+		} else {
+			http_server_release(k->s);
+			k->s = made;
+			k->source = source;
+		}
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (rc == 0)
@@ -408,7 +536,7 @@ http_servers_other(struct http_servers *all, const char *url)
 			rc = -ENOMEM;
 		} else {
 			k->s = other->s;
-			k->shared = true;
+			atomic_fetch_add(&k->s->users, 1);
 			k->next = all->first;
 			all->first = k;
 		}
@@ -429,18 +557,89 @@ http_servers_trust(struct http_servers *all, const char *path)
 	sys_free(text);
 }
 
+void
+http_servers_files(const struct http_servers *all,
+    void (*each)(void *arg, const char *path), void *arg)
+{
+	const struct http_server_file *f;
+
+	for (const struct known_server *k = all->first; k != NULL; k = k->next)
+		for (size_t i = 0; i < k->s->file_count; i++) {
+			f = &k->s->files[i];
+			each(arg, f->path);
+			if (f->key != NULL)
+				each(arg, f->key);
+		}
+}
+
+static bool
+is_outdated(const struct http_server *s)
+{
+	for (size_t i = 0; i < s->file_count; i++)
+		if (has_changed(s->files[i].path, &s->files[i].was) ||
+		    (s->files[i].key != NULL && has_changed(s->files[i].key,
+		    &s->files[i].key_was)))
+			return true;
+	return false;
+}
+
+/* Returns the same server with what its files contain now, or NULL. */
+static struct http_server *
+read_again(const struct http_server *s)
+{
+	struct http_server *now = new_server(NULL);
+	int rc = 0;
+
+	if (now == NULL)
+		return NULL;
+	strbuf_add(&now->fields, s->fields.data, s->fields.len);
+	now->unverified = s->unverified;
+	atomic_init(&now->told, s->told);
+	for (size_t i = 0; rc == 0 && i < s->file_count; i++) {
+		const struct http_server_file *f = &s->files[i];
+
+		rc = f->key == NULL ? http_server_trust(now, f->path) :
+		    http_server_show(now, f->path, f->key);
+	}
+	if (rc == 0 && !now->fields.failed)
+		return now;
+	http_server_release(now);
+	return NULL;
+}
+
+/* What cannot be used yet, or no longer, does not replace what can. */
+static void
+refresh(struct known_server *k)
+{
+	struct http_server *now;
+
+	if (k->s->fixed || !is_outdated(k->s))
+		return;
+	now = read_again(k->s);
+	if (now == NULL || (*now->why != '\0' && *k->s->why == '\0')) {
+		http_server_release(now);
+		return;
+	}
+	http_server_release(k->s);
+	k->s = now;
+}
+
 struct http_server *
 http_servers_find(struct http_servers *all, const char *url)
 {
 	char origin[HTTP_URL];
-	struct http_server *s;
+	struct http_server *s = NULL;
 	struct known_server *k;
 
 	if (all == NULL || !http_origin(url, origin))
 		return NULL;
 	pthread_mutex_lock(&all->lock);
 	k = find_known(all, origin);
-	s = k == NULL ? NULL : k->s;
+	if (k != NULL) {
+		refresh(k);
+		s = k->s;
+		atomic_fetch_add(&s->users, 1);
+	}
 	if (s != NULL && s->ca.len > 0 && s->trusted.len == 0) {
 		strbuf_add(&s->trusted, s->ca.data, s->ca.len);
 		strbuf_add(&s->trusted, all->anyway.data, all->anyway.len);

@@ -219,6 +219,14 @@ tell_unverified(struct http *h, struct http_server *s, const char *url)
 		    "verified (skip_verify)");
 }
 
+static void
+release_servers(struct http_transfer *t)
+{
+	http_server_release(t->server);
+	http_server_release(t->kin_server);
+	t->server = t->kin_server = NULL;
+}
+
 /*
  * Sets what is known of the URL's server, and nothing of others.  If it cannot be
  * reached, sets rc and why.  Returns 0 or -ENOMEM.
@@ -232,6 +240,10 @@ use_server(struct http_transfer *t, const char *url)
 	bool own = s != NULL && s->ca.len > 0;
 	bool verifies = s == NULL || !s->unverified;
 
+	/* libcurl uses their memory as long as the transfer lasts */
+	release_servers(t);
+	t->server = s;
+	t->kin_server = kin;
 	if (set_blob(t, CURLOPT_CAINFO_BLOB, own ? &s->trusted : kin != NULL ?
 	    &kin->trusted : NULL) != CURLE_OK ||
 	    set_blob(t, CURLOPT_SSLCERT_BLOB, s == NULL ? NULL : &s->cert) !=
@@ -508,6 +520,7 @@ http_transfer_close(struct http_transfer *t)
 	curl_slist_free_all(t->fields);
 	curl_slist_free_all(t->header);
 	curl_slist_free_all(t->hosts);
+	release_servers(t);
 	t->easy = NULL;
 	t->fields = t->header = t->hosts = NULL;
 }

@@ -8,10 +8,12 @@
  */
 #include "layermount.h"
 
+#include "base/array.h"
 #include "base/fdio.h"
 #include "base/sandbox.h"
 #include "base/sys.h"
 #include "lazy/http/helpers.h"
+#include "lazy/http/http_servers.h"
 #include "lazy/http/resolver.h"
 #include "lazy/vfs/cache.h"
 
@@ -19,6 +21,7 @@
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <libgen.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,14 +30,20 @@
 #include <unistd.h>
 
 /* Directories whose libraries the C library and libcurl load on demand. */
-static const char *const readable[] = { "/usr", "/lib", "/lib64" };
+static const char *const libraries[] = { "/usr", "/lib", "/lib64" };
 
 enum {
-	READABLE = sizeof(readable) / sizeof(*readable),
-	FILES = 5, OPERANDS_MAX = 256
+	LIBRARIES = sizeof(libraries) / sizeof(*libraries), FILES = 5
 };
 
 /* Confinement */
+
+/* Directories that can still be read. */
+struct readable {
+	int *fds;
+	size_t count, cap;
+	int rc;
+};
 
 static int
 open_path(const char *path)
@@ -42,46 +51,78 @@ open_path(const char *path)
 	return sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
-/* Opens a path that must remain readable or, if it is a file, its directory. */
-static size_t
-add_path(const char *path, int *dirs, size_t count)
+/* Takes the descriptor, unless it is that of an error. */
+static void
+add_fd(struct readable *r, int fd)
+{
+	void *fds = r->fds;
+	int rc;
+
+	if (fd < 0)
+		return;
+	rc = array_grow(&fds, r->count, &r->cap, sizeof(*r->fds));
+	r->fds = fds;
+	if (rc == 0) {
+		r->fds[r->count++] = fd;
+	} else {
+		r->rc = rc;
+		sys_close(fd);
+	}
+}
+
+/* Adds a path that must remain readable or, if it is a file, its directory. */
+static void
+add_path(struct readable *r, const char *path)
 {
 	int fd = open_path(path);
 	char *copy;
 
 	if (fd < 0 && strstr(path, "://") == NULL &&
-	    (copy = strdup(path)) != NULL) {
+	    (copy = strcopy(path)) != NULL) {
 		fd = open_path(dirname(copy));
-		free(copy);
+		sys_free(copy);
 	}
-	if (fd >= 0)
-		dirs[count++] = fd;
-	return count;
+	add_fd(r, fd);
+}
+
+/*
+ * The directory of a certificate, and that of the file if it is a link: both may
+ * get another one when it is renewed.
+ */
+static void
+add_certificate(void *arg, const char *path)
+{
+	char real[PATH_MAX];
+
+	add_path(arg, path);
+	if (realpath(path, real) != NULL)
+		add_path(arg, real);
 }
 
 static int
 confine_server(struct layermount *m)
 {
 	const char *files[FILES] = { m->o.auth_file, m->o.ca_file, m->o.side };
-	int dirs[READABLE + FILES + OPERANDS_MAX], rc;
-	size_t count = 0;
+	struct readable r = { .rc = 0 };
+	struct http_servers *servers = vfs_registries_servers(m->registries);
 	bool confined;
+	int rc;
 
 	http_prepare(&files[3], &files[4]);
-	for (size_t i = 0; i < READABLE; i++) {
-		int fd = open_path(readable[i]);
-
-		if (fd >= 0)
-			dirs[count++] = fd;
-	}
+	for (size_t i = 0; i < LIBRARIES; i++)
+		add_fd(&r, open_path(libraries[i]));
 	for (size_t i = 0; i < FILES; i++)
 		if (files[i] != NULL)
-			count = add_path(files[i], dirs, count);
-	for (int i = 0; i < m->o.operand_count && i < OPERANDS_MAX; i++)
-		count = add_path(m->o.operands[i], dirs, count);
-	rc = sandbox_enter_fetching(m->cache_dir, dirs, count, &confined);
-	for (size_t i = 0; i < count; i++)
-		sys_close(dirs[i]);
+			add_path(&r, files[i]);
+	for (int i = 0; i < m->o.operand_count; i++)
+		add_path(&r, m->o.operands[i]);
+	if (servers != NULL)
+		http_servers_files(servers, add_certificate, &r);
+	rc = r.rc != 0 ? r.rc : sandbox_enter_fetching(m->cache_dir, r.fds,
+	    r.count, &confined);
+	for (size_t i = 0; i < r.count; i++)
+		sys_close(r.fds[i]);
+	sys_free(r.fds);
 	if (rc != 0)
 		msg_error(&m->msg, "Landlock: %s", strerror(-rc));
 	return rc;
