@@ -156,6 +156,12 @@ mixed() {
 	    head -c $((mib << 20)) | tar -xf - -C "$1" 2>/dev/null || :
 }
 
+# whole DIR: makes a link to the tree that was given
+whole() {
+	rmdir "$1"
+	ln -s "$dir" "$1"
+}
+
 # small DIR: makes up to $many files smaller than 64 KiB
 small() {
 	small_to=$1

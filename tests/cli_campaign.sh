@@ -38,6 +38,10 @@ t 'the tables' 0 campaign report small
 shows 'come from the record' '^| gzip-6 | input |'
 is 'which stays as it was' "$(find record -name compared)" ''
 
+cp -R record/small record/small-other
+t 'those of other data' 0 campaign report small-other
+shows 'too' '^| gzip-6 | input |'
+
 t 'a part that fails' 1 campaign run broken
 shows 'is named' "campaign: broken: 'false' failed with status 1" .t.err
 t 'no such part' 1 campaign run none

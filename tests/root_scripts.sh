@@ -20,7 +20,9 @@ done
 for from in "$SRC/scripts" "$libexec"; do
 	rm -rf study.walk
 	ends "$from" bench-coldwalk '^ratio: over pairs of runs' -n 1 \
-	    --jobs mixed-zstd -o study.walk input
+	    --jobs 'mixed-zstd whole-lz4' -o study.walk input
+	is 'the whole of it has one peer' "$(grep -c '^[^#s].*job=whole-lz4,' \
+	    study.walk/rows/whole-lz4.csv)" 2
 	t 'unpacked and hashed alone, too' 0 grep -q \
 	    '^unpack and hash alone ' ends.out
 	is 'nothing is mounted' "$(grep -c "$PWD" /proc/self/mounts)" 0

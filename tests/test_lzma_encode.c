@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/lzma/lzma_encode.h"
+#include "format/xz.h"
 
 #include "../src/engine/lzma/lzma_find.h"
 #include "rnd.h"
@@ -112,7 +113,7 @@ static void
 every_size(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 2, 3, 4, 5, 8, 63, 64, 65, 79,
-	    80, 81, 273, 274, 1000, 4095, 4097, 16383, 16384, 16385, 32768,
+	    80, 81, 273, 274, 1000, 4095, 4096, 4097, 8192, 16383, 16384, 16385, 32768,
 	    65535, 65536, 65537, 200000 };
 	struct lzma2_params p;
 	struct lzma2_encoder *e;
@@ -136,6 +137,49 @@ every_size(void **state)
 		free(in);
 	}
 	lzma2_encoder_free(e);
+}
+
+/*
+ * A small dictionary is searched in another way, with the same matches: the bytes
+ * are those of a dictionary that is one byte too large for that.
+ */
+static void
+both_ways(void **state)
+{
+	enum { LEN = 256 << 10 };
+	static const uint32_t nices[] = { 8, 64, 273 };
+	uint8_t *out[2];
+	size_t cap = lzma2_bound(LEN);
+
+	(void)state;
+	out[0] = malloc(cap);
+	out[1] = malloc(cap);
+	assert_non_null(out[0]);
+	assert_non_null(out[1]);
+	for (unsigned i = 0; i < KINDS * 3; i++) {
+		uint8_t *in = made(LEN, i / 3);
+		struct lzma2_params p;
+		ssize_t n[2];
+
+		lzma2_params_of(&p, 6);
+		p.nice = nices[i % 3];
+		p.depth = i % 3 == 0 ? 3 : 40;
+		for (unsigned k = 0; k < 2; k++) {
+			struct lzma2_encoder *e;
+
+			p.dict_B = LEN + k;
+			e = lzma2_encoder_new(&p);
+			assert_non_null(e);
+			n[k] = lzma2_encode(e, in, LEN, out[k], cap);
+			lzma2_encoder_free(e);
+		}
+		assert_true(n[0] > 0);
+		assert_int_equal(n[0], n[1]);
+		assert_memory_equal(out[0], out[1], (size_t)n[0]);
+		free(in);
+	}
+	free(out[0]);
+	free(out[1]);
 }
 
 static void
@@ -219,7 +263,9 @@ far_end(void **state)
 
 	(void)state;
 	lzma2_params_of(&p, 6);
-	for (p.dict_B = 4096; p.dict_B <= 128 << 10; p.dict_B *= 2) {
+	/* the last is searched in the other way */
+	for (p.dict_B = 4096; p.dict_B <= 300 << 10; p.dict_B = p.dict_B ==
+	    128 << 10 ? 300 << 10 : 2 * p.dict_B) {
 		e = lzma2_encoder_new(&p);
 		assert_non_null(e);
 		for (size_t more = 0; more < 2; more++) {
@@ -229,7 +275,8 @@ far_end(void **state)
 			for (size_t i = back; i < 400000; i++)
 				in[i] = in[i - back];
 			n = check(e, &p, in, 400000);
-			assert_true(more == 0 ? n < back + 6000 : n > 300000);
+			assert_true(more == 0 ? n < back + 6000 : n >
+			    (back < 300000 ? 300000 : 390000));
 		}
 		lzma2_encoder_free(e);
 	}
@@ -378,17 +425,74 @@ finder(void **state)
 	}
 }
 
+/* Streams of one block, which liblzma and our decoder read. */
+static void
+small_streams(void **state)
+{
+	static const size_t sizes[] = { 1, 2, 3, 4, 5, 100, 4096, 70000 };
+	struct lzma2_params p;
+	struct lzma2_encoder *e;
+	struct unlzma *u;
+
+	(void)state;
+	lzma2_params_of(&p, 6);
+	p.dict_B = 128 << 10;
+	e = lzma2_encoder_new(&p);
+	assert_non_null(e);
+	assert_int_equal(unlzma_open(&u), 0);
+	for (unsigned i = 0; i < 2 * sizeof(sizes) / sizeof(*sizes); i++) {
+		size_t len = sizes[i / 2], cap = xz_small_bound(len), n;
+		uint8_t *in = malloc(len), *out = malloc(cap);
+		uint8_t *back = malloc(len);
+		uint64_t memory = 16 << 20;
+		size_t used = 0, got = 0;
+		uint32_t seed = 1;
+
+		assert_true(in != NULL && out != NULL && back != NULL);
+		for (size_t k = 0; k < len; k++) {
+			seed = seed * 1664525 + 1013904223;
+			in[k] = i % 2 == 0 ? (uint8_t)(seed >> 24) :
+			    "ab"[seed >> 31];
+		}
+		n = xz_encode_small(e, p.dict_B, in, len, out, cap);
+		assert_true(n > 0 && n <= cap && n % 4 == 0);
+		assert_int_equal(lzma_stream_buffer_decode(&memory, 0, NULL,
+		    out, &used, n, back, &got, len), LZMA_OK);
+		assert_int_equal(used, n);
+		assert_int_equal(got, len);
+		assert_memory_equal(back, in, len);
+		memset(back, 0, len);
+		assert_int_equal(xz_decode_small(u, out, n, back, len, 1 << 20),
+		    (int64_t)len);
+		assert_memory_equal(back, in, len);
+		/* too little room, which is not exceeded */
+		for (size_t room = n - 1; room > 0; room = room / 4 * 3) {
+			out[room] = 0x5a;
+			assert_int_equal(xz_encode_small(e, p.dict_B, in, len,
+			    out, room), 0);
+			assert_int_equal(out[room], 0x5a);
+		}
+		free(in);
+		free(out);
+		free(back);
+	}
+	unlzma_close(u);
+	lzma2_encoder_free(e);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_size),
+		cmocka_unit_test(both_ways),
 		cmocka_unit_test(every_level),
 		cmocka_unit_test(every_period),
 		cmocka_unit_test(every_property),
 		cmocka_unit_test(far_end),
 		cmocka_unit_test(every_history),
 		cmocka_unit_test(long_block),
+		cmocka_unit_test(small_streams),
 		cmocka_unit_test(exact_room),
 		cmocka_unit_test(finder),
 	};

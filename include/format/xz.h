@@ -5,6 +5,7 @@
 #ifndef COLDPRESS_XZ_H
 #define COLDPRESS_XZ_H
 
+#include "engine/lzma/lzma_encode.h"
 #include "engine/lzma/unlzma.h"
 #include "format/codec.h"
 
@@ -32,5 +33,17 @@ int xz_index(int fd, uint64_t len, lzma_index **index);
  */
 int64_t xz_decode_small(struct unlzma *u, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap, uint32_t dictionary_max);
+
+/* Returns the most bytes that xz_encode_small() needs for len bytes. */
+size_t xz_small_bound(size_t len);
+
+/*
+ * Encodes in[0..len) as a stream of one block with a CRC-32, by our own encoder,
+ * which was opened for this dictionary and has memory for len bytes.  Returns its
+ * size, or 0 if cap is less than xz_small_bound() and too little.  e belongs to one
+ * thread at a time.
+ */
+size_t xz_encode_small(struct lzma2_encoder *e, uint32_t dictionary,
+    const uint8_t *in, size_t len, uint8_t *out, size_t cap);
 
 #endif

@@ -46,6 +46,12 @@ uint64_t lzma2_encoder_memory(const struct lzma2_params *p, uint32_t len);
 struct lzma2_encoder *lzma2_encoder_new(const struct lzma2_params *p);
 void lzma2_encoder_free(struct lzma2_encoder *e);
 
+/*
+ * Allocates what blocks of up to len bytes need, so that encoding them does not
+ * fail for want of memory.  Returns 0 or -ENOMEM.
+ */
+int lzma2_encoder_reserve(struct lzma2_encoder *e, uint32_t len);
+
 /* The most bytes that a block of len bytes takes. */
 size_t lzma2_bound(size_t len);
 

@@ -323,6 +323,12 @@ lzma2_encoder_free(struct lzma2_encoder *e)
 	sys_free(e);
 }
 
+int
+lzma2_encoder_reserve(struct lzma2_encoder *e, uint32_t len)
+{
+	return finder_reserve(&e->parser.finder, len, e->params.dict_B);
+}
+
 size_t
 lzma2_bound(size_t len)
 {

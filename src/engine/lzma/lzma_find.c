@@ -13,7 +13,7 @@
  * Each prefetches what its next step needs, and the others' steps take as long
  * as that takes.  Walks in different trees commute.  A position whose tree is
  * in use waits for the position that is the root; so the result is that of one
- * walk after the other.
+ * walk after the other, which is faster in a small dictionary.
  */
 #include "lzma_find.h"
 
@@ -25,6 +25,7 @@
 
 enum {
 	WALKS = 12,
+	SERIAL_MAX = 1 << 18,	/* a dictionary that the caches hold */
 	AHEAD = 32,		/* positions whose hash is prefetched */
 	HASH2 = 1 << 16,
 	HASH3_LOG = 16,
@@ -140,19 +141,26 @@ grow(struct find_table *t, uint64_t n)
 }
 
 int
-finder_begin(struct finder *f, const uint8_t *in, uint32_t len, uint32_t dict)
+finder_reserve(struct finder *f, uint32_t len, uint32_t dict)
 {
 	uint32_t window = len < dict ? len : dict;
 
+	return grow(&f->sons_table, 2 * (uint64_t)node_count(dict, len)) != 0 ||
+	    grow(&f->head_table, (uint64_t)1 << hash_log(window)) != 0 ?
+	    -ENOMEM : 0;
+}
+
+int
+finder_begin(struct finder *f, const uint8_t *in, uint32_t len, uint32_t dict)
+{
 	f->in = in;
 	f->len = len;
 	f->dict = dict;
 	f->nodes = node_count(dict, len);
-	f->hash_log = hash_log(window);
+	f->hash_log = hash_log(len < dict ? len : dict);
 	f->ready = 0;
 	f->half = 0;
-	if (grow(&f->sons_table, 2 * (uint64_t)f->nodes) != 0 ||
-	    grow(&f->head_table, (uint64_t)1 << f->hash_log) != 0)
+	if (finder_reserve(f, len, dict) != 0)
 		return -ENOMEM;
 	f->sons = f->sons_table.p;
 	f->head4 = f->head_table.p;
@@ -197,39 +205,43 @@ agree(const uint8_t *a, const uint8_t *b, uint32_t from, uint32_t limit,
 	return n;
 }
 
-static inline void
-add_pair(struct walk *w, uint32_t len, uint32_t delta, bool near_end)
+/* A match, of at most limit bytes; near_end: the block ends soon after it. */
+static inline struct find_pair
+pair_of(const uint8_t *cur, uint32_t len, uint32_t delta, uint32_t limit,
+    bool near_end)
 {
-	const uint8_t *p = w->cur + len + 1;
+	const uint8_t *p = cur + len + 1;
 	/* the block's end is known to be far, or the limit is its end */
-	bool again = near_end && len + 3 > w->limit ? false :
+	bool again = near_end && len + 3 > limit ? false :
 	    load_le16(p) == load_le16(p - delta);
 
-	w->pairs[w->count++] = (struct find_pair){ (uint16_t)len, again,
-	    delta - 1 };
-	w->best = len;
+	return (struct find_pair){ (uint16_t)len, again, delta - 1 };
 }
 
-/* Begins with the nearest matches of two and three bytes. */
-static inline void
-short_matches(const struct finder *f, struct walk *w,
-    const struct find_root *r, bool near_end)
+/*
+ * Finds the nearest matches of two and three bytes, at the distances d2 and d3.
+ * Sets *best to the length that others must exceed.  Returns their number.
+ */
+static inline uint32_t
+short_matches(const struct finder *f, const uint8_t *cur, uint32_t d2,
+    uint32_t d3, uint32_t limit, bool near_end, struct find_pair *pairs,
+    uint32_t *best)
 {
-	const uint8_t *cur = w->cur;
+	uint32_t count = 0, len = 0, n;
 
-	w->best = 0;
-	w->count = 0;
-	if (r->d2 <= f->dict)
-		add_pair(w, agree(cur, cur - r->d2, 2, w->limit, near_end),
-		    r->d2, near_end);
-	if (r->d3 != r->d2 && r->d3 <= f->dict && w->best < w->limit) {
-		uint32_t n = agree(cur, cur - r->d3, 0, w->limit, near_end);
-
-		if (n > 2 && n > w->best)
-			add_pair(w, n, r->d3, near_end);
+	if (d2 <= f->dict) {
+		len = agree(cur, cur - d2, 2, limit, near_end);
+		pairs[count++] = pair_of(cur, len, d2, limit, near_end);
 	}
-	if (w->best < 3)
-		w->best = 3;
+	if (d3 != d2 && d3 <= f->dict && len < limit) {
+		n = agree(cur, cur - d3, 0, limit, near_end);
+		if (n > 2 && n > len) {
+			len = n;
+			pairs[count++] = pair_of(cur, n, d3, limit, near_end);
+		}
+	}
+	*best = len < 3 ? 3 : len;
+	return count;
 }
 
 /* Points w at the node `match`.  Returns false if there is none. */
@@ -255,16 +267,19 @@ aim(struct finder *f, struct walk *w, uint32_t match)
 
 /* Looks at a node.  Returns false when the walk is over. */
 static inline bool
-step(struct finder *f, struct walk *w, bool near_end)
+step(struct finder *f, struct walk *w)
 {
 	uint32_t delta = w->now - w->match;
 	const uint8_t *text = w->cur - delta;
 	uint32_t len = w->len[0] < w->len[1] ? w->len[0] : w->len[1];
 	unsigned less;
 
-	len = agree(w->cur, text, len, w->limit, near_end);
-	if (len > w->best)
-		add_pair(w, len, delta, near_end);
+	len = agree(w->cur, text, len, w->limit, false);
+	if (len > w->best) {
+		w->pairs[w->count++] = pair_of(w->cur, len, delta, w->limit,
+		    false);
+		w->best = len;
+	}
 	if (len == w->limit) {
 		/* the node is replaced: its children become ours */
 		f->sons[w->link[1]] = f->sons[w->son];
@@ -280,7 +295,7 @@ step(struct finder *f, struct walk *w, bool near_end)
 
 /* Begins the walk of pos.  Returns false if it is over already. */
 static inline bool
-start(struct finder *f, struct walk *w, uint32_t pos, bool near_end)
+start(struct finder *f, struct walk *w, uint32_t pos)
 {
 	const struct find_root *r = &f->roots[pos & (FIND_SEGMENT - 1)];
 
@@ -293,7 +308,8 @@ start(struct finder *f, struct walk *w, uint32_t pos, bool near_end)
 	w->link[1] = 2 * w->slot;
 	w->len[0] = w->len[1] = 0;
 	w->depth = f->depth;
-	short_matches(f, w, r, near_end);
+	w->count = short_matches(f, w->cur, r->d2, r->d3, w->limit, false,
+	    w->pairs, &w->best);
 	return aim(f, w, r->root);
 }
 
@@ -385,7 +401,7 @@ search(struct finder *f, uint32_t from, uint32_t to)
 		for (uint32_t k = 0; k < used; k++) {
 			struct walk *w = walks[k];
 
-			if (step(f, w, false))
+			if (step(f, w))
 				continue;
 			for (;;) {
 				struct find_root *r = &f->roots[w->pos &
@@ -402,7 +418,7 @@ search(struct finder *f, uint32_t from, uint32_t to)
 					k--;
 					break;
 				}
-				if (start(f, w, pos, false))
+				if (start(f, w, pos))
 					break;
 			}
 		}
@@ -413,7 +429,7 @@ search(struct finder *f, uint32_t from, uint32_t to)
 
 			if (pos == to)
 				break;
-			if (start(f, walks[used], pos, false)) {
+			if (start(f, walks[used], pos)) {
 				used++;
 			} else {
 				store(f, walks[used]);
@@ -425,18 +441,75 @@ search(struct finder *f, uint32_t from, uint32_t to)
 	}
 }
 
-/* Does the same near the end of the block, where bytes are compared singly. */
-static void
-search_end(struct finder *f, uint32_t from, uint32_t to)
+/*
+ * Does the same with one walk after the other, which is faster if the caches
+ * hold the trees; or near the end of the block, where bytes are compared singly.
+ */
+static inline __attribute__((always_inline)) void
+search_serial(struct finder *f, uint32_t from, uint32_t to, bool near_end)
 {
-	struct walk *w = &f->walks[0];
+	struct find_pair *pairs = f->pairs + f->pair_count;
+	const uint32_t dict = f->dict, nodes = f->nodes;
+	uint32_t *const sons = f->sons;
+	uint32_t slot = from % nodes;
 
-	find_roots(f, from, to);
 	for (uint32_t pos = from; pos < to; pos++) {
-		if (start(f, w, pos, true))
-			while (step(f, w, true))
-				;
-		store(f, w);
+		const uint8_t *cur = f->in + pos;
+		uint32_t now = pos + dict + 1, limit = f->len - pos < f->nice ?
+		    f->len - pos : f->nice;
+		uint32_t *h2 = &f->head2[load_le16(cur)];
+		uint32_t *h3 = &f->head3[hash3(cur)];
+		uint32_t *h4 = &f->head4[hash4(cur, f->hash_log)];
+		uint32_t d2 = now - *h2, d3 = now - *h3, match = *h4;
+		uint32_t *link1 = &sons[2 * slot], *link0 = link1 + 1;
+		uint32_t len0 = 0, len1 = 0, best, count;
+		uint32_t depth = f->depth;
+
+		*h2 = *h3 = *h4 = now;
+		count = short_matches(f, cur, d2, d3, limit, near_end, pairs,
+		    &best);
+		for (;;) {
+			uint32_t delta = now - match, len, *son;
+			const uint8_t *text = cur - delta;
+			bool less;
+
+			if (delta > dict || depth-- == 0) {
+				*link0 = *link1 = 0;
+				break;
+			}
+			son = &sons[2 * (slot - delta + (delta > slot ? nodes :
+			    0))];
+			len = agree(cur, text, len0 < len1 ? len0 : len1, limit,
+			    near_end);
+			if (len > best) {
+				best = len;
+				pairs[count++] = pair_of(cur, len, delta, limit,
+				    near_end);
+			}
+			if (len == limit) {
+				/* as in step() */
+				*link1 = son[0];
+				*link0 = son[1];
+				break;
+			}
+			less = text[len] < cur[len];
+			if (less) {
+				*link1 = match;
+				link1 = son + 1;
+				len1 = len;
+			} else {
+				*link0 = match;
+				link0 = son;
+				len0 = len;
+			}
+			match = son[less];
+		}
+		f->places[pos & (2 * FIND_SEGMENT - 1)] =
+		    (struct find_place){ f->pair_count, count };
+		f->pair_count += count;
+		pairs += count;
+		if (++slot == nodes)
+			slot = 0;
 	}
 }
 
@@ -451,11 +524,15 @@ finder_more(struct finder *f)
 	end = f->len > 3 ? f->len - 3 : 0;
 	f->pair_count = f->half * f->half_cap;
 	f->half ^= 1;
-	if (from < near)
-		search(f, from, to < near ? to : near);
+	if (from < near) {
+		if (f->dict <= SERIAL_MAX)
+			search_serial(f, from, to < near ? to : near, false);
+		else
+			search(f, from, to < near ? to : near);
+	}
 	if (to > near && end > near)
-		search_end(f, from < near ? near : from,
-		    to < end ? to : end);
+		search_serial(f, from < near ? near : from,
+		    to < end ? to : end, true);
 	for (uint32_t pos = from > end ? from : end; pos < to; pos++)
 		f->places[pos & (2 * FIND_SEGMENT - 1)] =
 		    (struct find_place){ 0, 0 };

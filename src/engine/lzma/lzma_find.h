@@ -13,7 +13,7 @@ enum {
 	LZMA_MATCH_MIN = 2,
 	LZMA_MATCH_MAX = 273,
 	/* positions that are searched at a time */
-	FIND_SEGMENT_LOG = 14,
+	FIND_SEGMENT_LOG = 12,
 	FIND_SEGMENT = 1 << FIND_SEGMENT_LOG,
 	/* the most pairs of a position: lengths 2 to 273 */
 	FIND_PAIRS_MAX = LZMA_MATCH_MAX - 1
@@ -82,6 +82,12 @@ uint64_t finder_memory(uint32_t dict, uint32_t len, uint32_t nice,
  */
 int finder_open(struct finder *f, uint32_t nice, uint32_t depth);
 void finder_close(struct finder *f);
+
+/*
+ * Allocates what blocks of up to len bytes need, so that finder_begin() does not
+ * fail.  Returns 0 or -ENOMEM.
+ */
+int finder_reserve(struct finder *f, uint32_t len, uint32_t dict);
 
 /*
  * Begins a block of len bytes, which must stay valid.  Returns 0 or -ENOMEM.

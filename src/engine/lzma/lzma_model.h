@@ -55,7 +55,7 @@ struct lzma_symbol {
 enum {
 	PARSE_MAX = 4096,	/* positions that a parse may look ahead */
 	/* by how many matches, ... the tables of prices may be behind */
-	DIST_AGE = 16,
+	DIST_AGE = 32,
 	LEN_AGE = 16,
 	ALIGN_AGE = 16
 };

@@ -1,5 +1,5 @@
 /*
- * xz_small.c - decoding a stream of one block that is in memory
+ * xz_small.c - streams of one block that are in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the .xz file format, 1.1.0.
@@ -133,4 +133,54 @@ xz_decode_small(struct unlzma *u, const uint8_t *in, size_t len, uint8_t *out,
 	    lzma_stream_flags_compare(&first, &last) != LZMA_OK)
 		return -EAGAIN;
 	return made;
+}
+
+/* What a stream has after its compressed data: padding, check, index, footer. */
+enum { TAIL_MAX = 3 + 4 + INDEX_MAX + LZMA_STREAM_HEADER_SIZE };
+
+size_t
+xz_small_bound(size_t len)
+{
+	return LZMA_STREAM_HEADER_SIZE + LZMA_BLOCK_HEADER_SIZE_MAX +
+	    lzma2_bound(len) + TAIL_MAX;
+}
+
+size_t
+xz_encode_small(struct lzma2_encoder *e, uint32_t dictionary,
+    const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	lzma_options_lzma lzma = { .dict_size = dictionary };
+	lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &lzma },
+	    { LZMA_VLI_UNKNOWN, NULL } };
+	/* the sizes are not in the block's header: the index has them */
+	lzma_block b = { .version = 1, .check = LZMA_CHECK_CRC32,
+	    .filters = filters, .compressed_size = LZMA_VLI_UNKNOWN,
+	    .uncompressed_size = LZMA_VLI_UNKNOWN };
+	lzma_stream_flags flags = { .check = LZMA_CHECK_CRC32 };
+	uint8_t index[INDEX_MAX], *p = out + LZMA_STREAM_HEADER_SIZE;
+	ssize_t packed;
+	size_t n;
+
+	if (lzma_block_header_size(&b) != LZMA_OK || cap <
+	    LZMA_STREAM_HEADER_SIZE + b.header_size + TAIL_MAX ||
+	    lzma_stream_header_encode(&flags, out) != LZMA_OK ||
+	    lzma_block_header_encode(&b, p) != LZMA_OK)
+		return 0;
+	p += b.header_size;
+	packed = lzma2_encode(e, in, len, p, cap - (size_t)(p - out) -
+	    TAIL_MAX);
+	if (packed < 0)
+		return 0;
+	b.compressed_size = (lzma_vli)packed;
+	b.uncompressed_size = len;
+	for (p += packed; packed % 4 != 0; packed++)
+		*p++ = 0;
+	store_le32(p, lzma_crc32(in, len, 0));
+	p += 4;
+	n = index_of(&b, index);
+	flags.backward_size = n;
+	if (n == 0 || lzma_stream_footer_encode(&flags, p + n) != LZMA_OK)
+		return 0;
+	memcpy(p, index, n);
+	return (size_t)(p - out) + n + LZMA_STREAM_HEADER_SIZE;
 }

@@ -2,9 +2,9 @@
  * codec.h - compressing blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * gzip uses pzc's deflate encoders in a zlib container.  zstd, lz4, lz4hc, xz
- * and lzo use their libraries, called as in mksquashfs, with contexts that are
- * reused for all blocks.  A codec belongs to one thread.
+ * gzip and xz use pzc's encoders, xz not for what has been filtered.  zstd, lz4,
+ * lz4hc and lzo use their libraries, called as in mksquashfs, with contexts that
+ * are reused for all blocks.  A codec belongs to one thread.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_WRITE_CODEC_H
 #define COLDPRESS_IMAGE_SQUASHFS_WRITE_CODEC_H
@@ -72,7 +72,8 @@ enum sqw_maker { SQW_OURS, SQW_MKSQUASHFS, SQW_GENSQUASHFS };
 
 /*
  * Opens a codec for blocks of up to `block` bytes, which produces the same bytes
- * as the given program; for another one's, gzip uses zlib, with levels up to 9.
+ * as the given program; for another one's, gzip uses zlib, with levels up to 9,
+ * and xz liblzma.
  * The dictionary, for xz, is as large as a block if its size is 0.  Returns 0 or
  * -ENOMEM.
  */

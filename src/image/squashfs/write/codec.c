@@ -8,6 +8,7 @@
 #include "base/sys.h"
 #include "engine/packer/packer.h"
 #include "format/gzip/deflate_engine.h"
+#include "format/xz.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
@@ -43,12 +44,17 @@ struct sqw_codec {
 	struct packer *packer;
 	uint32_t block;
 	bool exact, larger;
-	/* xz with filters, or with a dictionary of another size */
+	/*
+	 * xz by our own encoder; or by liblzma, with filters or with a
+	 * dictionary of another size
+	 */
+	struct lzma2_encoder *lzma2;
 	bool tried;
 	bool tunes;			/* as mksquashfs since 4.6 */
 	uint32_t filters;		/* bits as in the compressor options */
 	lzma_options_lzma lzma;
-	uint8_t *other;			/* output of the filter being tried */
+	uint8_t *other;			/* output of what is being tried */
+	size_t other_cap;
 };
 
 const struct sqw_method *
@@ -187,6 +193,35 @@ sqw_settings_read_more(int compressor, const uint8_t *settings, size_t len,
 	    *strategies, out, level);
 }
 
+/* Opens what pack_xz() uses.  Returns 0 or -ENOMEM. */
+static int
+open_xz(struct sqw_codec *c, uint32_t filters, uint32_t dictionary)
+{
+	struct lzma2_params p;
+
+	c->tried = true;
+	c->tunes = c->exact;
+	c->filters = filters;
+	if (lzma_lzma_preset(&c->lzma, LZMA_PRESET_DEFAULT))
+		return -ENOMEM;
+	c->lzma.dict_size = dictionary != 0 ? dictionary : c->block <
+	    DICTIONARY_MIN ? DICTIONARY_MIN : c->block;
+	c->other_cap = xz_small_bound(c->block);
+	c->other = sys_malloc(c->other_cap);
+	if (!c->exact) {
+		lzma2_params_of(&p, LZMA_PRESET_DEFAULT);
+		p.dict_B = c->lzma.dict_size;
+		/* enough for liblzma's size; filters are for the smallest */
+		if (filters == 0)
+			p.depth = p.dict_B < 1 << 20 ? 16 : 24;
+		c->lzma2 = lzma2_encoder_new(&p);
+		if (c->lzma2 == NULL ||
+		    lzma2_encoder_reserve(c->lzma2, c->block) != 0)
+			return -ENOMEM;
+	}
+	return c->other == NULL ? -ENOMEM : 0;
+}
+
 int
 sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
     uint32_t block, uint32_t dictionary, enum sqw_maker maker)
@@ -205,16 +240,8 @@ sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
 	    m->compressor == SQUASHFS_LZ4;
 	if (m->compressor == SQUASHFS_GZIP && !exact) {
 		rc = deflate_engine_open_steady(&c->deflate, level);
-	} else if (m->filters && (level != 0 || dictionary != 0)) {
-		c->tried = true;
-		c->tunes = exact;
-		c->filters = (uint32_t)level;
-		c->other = sys_malloc(block);
-		if (c->other == NULL ||
-		    lzma_lzma_preset(&c->lzma, LZMA_PRESET_DEFAULT))
-			rc = -ENOMEM;
-		c->lzma.dict_size = dictionary != 0 ? dictionary :
-		    block < DICTIONARY_MIN ? DICTIONARY_MIN : block;
+	} else if (m->filters && (!exact || level != 0 || dictionary != 0)) {
+		rc = open_xz(c, (uint32_t)level, dictionary);
 	} else if (m->compressor != 0) {
 		if (m->level_min == m->level_max || m->filters)
 			snprintf(text, sizeof(text), "%s", m->name);
@@ -241,6 +268,7 @@ sqw_codec_close(struct sqw_codec *c)
 	if (c->deflate != NULL)
 		deflate_engine_close(c->deflate);
 	packer_close(c->packer);
+	lzma2_encoder_free(c->lzma2);
 	sys_free(c->other);
 	sys_free(c);
 }
@@ -293,12 +321,29 @@ encode_filtered(struct sqw_codec *c, lzma_vli id, const uint8_t *in, size_t len,
 	    LZMA_CHECK_CRC32, NULL, in, len, out, &n, cap) == LZMA_OK ? n : 0;
 }
 
+/* Compresses with our encoder or, exactly as others do, with liblzma. */
+static size_t
+encode_plain(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	size_t n;
+
+	if (c->lzma2 == NULL)
+		return encode_filtered(c, LZMA_VLI_UNKNOWN, in, len, out, cap);
+	n = xz_encode_small(c->lzma2, c->lzma.dict_size, in, len, c->other,
+	    c->other_cap);
+	if (n > cap)
+		return 0;
+	memcpy(out, c->other, n);
+	return n;
+}
+
 /*
  * As in mksquashfs, a block is compressed without a filter and with each
  * selected filter, and the smallest result is kept.
  */
 static size_t
-pack_filtered(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
+pack_xz(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
 	/* indexed by the bit in the compressor options */
@@ -306,7 +351,7 @@ pack_filtered(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
 		LZMA_FILTER_POWERPC, LZMA_FILTER_IA64, LZMA_FILTER_ARM,
 		LZMA_FILTER_ARMTHUMB, LZMA_FILTER_SPARC };
 	size_t most = cap < len ? cap : len - 1;
-	size_t best = encode_filtered(c, LZMA_VLI_UNKNOWN, in, len, out, most);
+	size_t best = encode_plain(c, in, len, out, most);
 
 	for (unsigned i = 0; i < SQW_FILTERS; i++) {
 		size_t n = (c->filters & 1U << i) == 0 ? 0 :
@@ -332,7 +377,7 @@ sqw_codec_pack(struct sqw_codec *c, const uint8_t *in, size_t len,
 		return n < len ? n : 0;
 	}
 	if (c->tried)
-		return pack_filtered(c, in, len, out, cap);
+		return pack_xz(c, in, len, out, cap);
 	if (c->packer == NULL)
 		return 0;
 	/*
