@@ -2,9 +2,9 @@
  * fuzz_lzma_encode.c - liblzma reads our LZMA2, which is within its bound
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte chooses the dictionary, the second how the search ends, the
- * third the properties and how much of the rest, unfolded, is the history of the
- * block.
+ * The first byte chooses the dictionary, the largest of which is searched in
+ * another way than the others; the second how the search ends, the third the
+ * properties and how much of the rest, unfolded, is the history of the block.
  */
 #include "engine/lzma/lzma_encode.h"
 
@@ -38,7 +38,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	n = unfold(data + HEAD, len - HEAD, in, ROOM);
 	p = (struct lzma2_params){
-		.dict_B = 4096U << data[0] % 6, .nice = 8 + data[1] % 128 * 2,
+		.dict_B = 4096U << data[0] % 8, .nice = 8 + data[1] % 128 * 2,
 		.depth = 1 + data[1] / 16, .lc = data[2] % 5,
 		.lp = data[2] / 5 % 5, .pb = data[2] / 25 % 5 };
 	if (p.lc + p.lp > 4)
