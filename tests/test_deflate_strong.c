@@ -318,7 +318,7 @@ finds(void **state)
 static void
 sequences(void **state)
 {
-	static const struct deflate_effort effort = { 16, 8, 16, 130, 64 };
+	static const struct deflate_effort effort = { 2, 16, 8, 16, 130, 64 };
 	static struct deflate_parse p;
 	static struct deflate_seq seqs[SEQS];
 	uint8_t *in = malloc(MOST);

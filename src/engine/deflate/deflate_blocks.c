@@ -11,7 +11,7 @@
  */
 #include "engine/deflate/deflate_blocks.h"
 
-#include "base/bmi2.h"
+#include "base/cpu.h"
 #include "base/bytes.h"
 #include "engine/huffman.h"
 
@@ -130,7 +130,7 @@ fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
  * Computes log2(n) to within 0.001 for n > 0, from the exponent and a
  * polynomial in the mantissa; without a table, a compiler can vectorise it.
  */
-static inline float
+EACH float
 log2_of(int32_t n)
 {
 	float v = (float)n, x;
@@ -148,7 +148,7 @@ log2_of(int32_t n)
  * Returns the cost of one code: the number of bits in its symbols and its
  * lengths.
  */
-static uint32_t
+EACH uint32_t
 code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 {
 	int32_t len[LITLEN_SYMS + 1];
@@ -181,8 +181,8 @@ code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 /*
  * Returns the cost of a block consisting of both pieces, or of a if b is empty.
  */
-static uint32_t
-pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
+EACH uint32_t
+each_pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 {
 	uint64_t stored = (a->bytes + b->bytes) * 8 + STORED_COST;
 	uint64_t bits = code_cost(a->freq, b->freq, LITLEN_SYMS) +
@@ -191,6 +191,24 @@ pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 
 	stored *= FRACTION;
 	return (uint32_t)(stored < bits ? stored : bits);
+}
+
+static uint32_t
+pair_cost_plain(const struct deflate_piece *a, const struct deflate_piece *b)
+{
+	return each_pair_cost(a, b);
+}
+
+WITH_AVX2 static uint32_t
+pair_cost_avx2(const struct deflate_piece *a, const struct deflate_piece *b)
+{
+	return each_pair_cost(a, b);
+}
+
+static uint32_t
+pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
+{
+	return (have_avx2() ? pair_cost_avx2 : pair_cost_plain)(a, b);
 }
 
 /* Neighbours among the remaining pieces. */

@@ -4,16 +4,21 @@
  *
  * Parsing is lazy: a match is deferred if a better one begins a byte later.
  *
- * Positions with the same hash of four bytes are chained.  A longer match
- * contains every group of four bytes in the best match so far, not only the
- * first group, so the search follows the chain of the group that occurred least
+ * Positions with the same hash of four bytes are chained, some thousand of them
+ * at a time and before the search comes to them: that is one loop that is never
+ * mispredicted, and the search then reads its links one after the other.
+ *
+ * Nearly every match begins with the first position of its chain that is looked
+ * at, so that no more are tried until there is one.  A longer match contains
+ * every group of four bytes in the best match so far, not only the first group,
+ * so the search for it follows the chain of the group that occurred least
  * recently.  The chain is chosen again after every better match, and for a
  * match that begins one byte later.  This needs far fewer steps than the chain
  * of the first four bytes.
  *
- * Positions are stored modulo 65,536.  A stale position is harmless, because
- * the bytes are compared, and may still yield a match.  A chain ends where it
- * no longer leads further back.
+ * Positions are stored modulo MATCH_POSITIONS.  A stale position is harmless,
+ * because the bytes are compared, and may still yield a match.  A chain ends
+ * where it no longer leads further back.
  */
 #include "deflate_parse.h"
 
@@ -27,8 +32,16 @@ enum {
 				 * cheaper */
 	/* after 1 << SKIP_LOG literals in a row, some positions are skipped */
 	SKIP_LOG = 7,
-	SKIP_MOST = 4
+	SKIP_MOST = 4,
+	/* positions that are linked together, and at least so many beyond the
+	 * one at which a search begins */
+	LINK_BATCH = 4096,
+	LINK_AHEAD = 1024
 };
+
+/* matches are deferred to, and extend to, positions that are linked */
+_Static_assert((1 << SKIP_LOG) + 1 + 2 * MATCH_MOST <= LINK_AHEAD, "");
+_Static_assert(MATCH_WINDOW + LINK_BATCH + LINK_AHEAD <= MATCH_POSITIONS, "");
 
 struct match {
 	uint32_t length;
@@ -67,16 +80,26 @@ match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
 	return n;
 }
 
-/* Inserts pos into the tables; four bytes must be readable at pos. */
-static inline void
-match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
+/* Links the positions before `to`, and a batch more, as far as there are bytes. */
+static void
+match_link(struct deflate_links *l, const uint8_t *in, uint32_t len,
+    uint64_t to)
 {
-	uint32_t bytes = load_le32(in + pos);
-	uint32_t h = match_hash(bytes);
+	uint32_t pos = l->linked, end = len - (MATCH_BYTES - 1);
 
-	m->next[pos % MATCH_WINDOW] = m->head[h];
-	m->head[h] = (uint16_t)pos;
-	m->head3[match_hash3(bytes)] = (uint16_t)pos;
+	if (to + LINK_BATCH < end)
+		end = (uint32_t)to + LINK_BATCH;
+#pragma GCC unroll 4
+	for (; pos < end; pos++) {
+		uint32_t bytes = load_le32(in + pos);
+		uint32_t h = match_hash(bytes), h3 = match_hash3(bytes);
+
+		l->prev[pos % MATCH_POSITIONS] = l->head[h];
+		l->head[h] = (uint16_t)pos;
+		l->prev3[pos % MATCH_POSITIONS] = l->head3[h3];
+		l->head3[h3] = (uint16_t)pos;
+	}
+	l->linked = end;
 }
 
 /* A chain for the bytes at offset `off` in the match. */
@@ -85,26 +108,25 @@ struct match_chain {
 };
 
 static inline struct match_chain
-match_chain(const struct deflate_match *m, const uint8_t *p, uint32_t off)
+match_chain(const struct deflate_links *l, const uint8_t *in, uint32_t pos,
+    uint32_t off)
 {
-	uint32_t bytes = load_le32(p + off);
-
-	return (struct match_chain){ off, bytes, m->head[match_hash(bytes)] };
+	return (struct match_chain){ off, load_le32(in + pos + off),
+	    l->prev[(pos + off) % MATCH_POSITIONS] };
 }
 
 /*
  * Returns the chain to follow for a match at pos of more than `length` bytes.
  */
 static inline struct match_chain
-match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
+match_choose(const struct deflate_links *l, const uint8_t *in, uint32_t pos,
     uint32_t length)
 {
-	const uint8_t *p = in + pos;
 	uint32_t off = length + 1 - MATCH_BYTES;
-	struct match_chain best = match_chain(m, p, off);
+	struct match_chain best = match_chain(l, in, pos, off);
 
 	for (uint32_t i = 1; i <= 2 && i <= off; i++) {
-		struct match_chain c = match_chain(m, p, off - i);
+		struct match_chain c = match_chain(l, in, pos, off - i);
 		bool older = (uint16_t)(pos + c.off - c.at) >
 		    (uint16_t)(pos + best.off - best.at);
 
@@ -128,52 +150,98 @@ match_better(const struct match *best, uint32_t n, uint32_t d)
 	    d >> 4 * more < best->distance);
 }
 
+/* How far back a match at pos may begin. */
+static inline uint32_t
+match_reach(uint32_t pos)
+{
+	return pos < MATCH_WINDOW ? pos : MATCH_WINDOW;
+}
+
 /*
- * Searches for a match at pos that is longer than best->length, which is 3 or
+ * Searches for a match at pos that is longer than best->length, which is 4 or
  * more and less than `most`: the remaining bytes, or MATCH_MOST.  Examines at
- * most `steps` positions, and stops after a match of `nice` bytes.  pos has not
- * been inserted yet.
+ * most `steps` positions, and stops after a match of `nice` bytes.
  */
-static inline void
-match_find(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
+static __attribute__((noinline)) void
+match_longer(const struct deflate_links *l, const uint8_t *in, uint32_t pos,
     uint32_t most, uint32_t nice, uint32_t steps, struct match *best)
 {
 	const uint8_t *p = in + pos;
-	uint32_t reach = pos < MATCH_WINDOW ? pos : MATCH_WINDOW;
-	uint32_t first = load_le32(p), before = 0;
-	struct match_chain c = match_choose(m, in, pos, best->length);
+	uint32_t reach = match_reach(pos), first = load_le32(p), before = 0;
+	struct match_chain c = match_choose(l, in, pos, best->length);
 
-	for (;;) {
+	for (; steps > 0; steps--) {
 		uint32_t d = (uint16_t)(pos + c.off - c.at), n;
-		const uint8_t *q;
+		const uint8_t *q = p - d;
 
 		if (d <= before || d > reach)
 			return;
 		before = d;
-		q = p - d;
 		n = ((load_le32(q + c.off) ^ c.bytes) |
 		    (load_le32(q) ^ first)) != 0 ? 0 :
 		    match_extend(p, q, MATCH_BYTES, most);
 		if (match_better(best, n, d)) {
 			best->length = n;
 			best->distance = d;
-			if (n >= nice || n == most || --steps == 0)
+			if (n >= nice || n == most)
 				return;
-			c = match_choose(m, in, pos, n);
+			c = match_choose(l, in, pos, n);
 			before = 0;
 			continue;
 		}
-		if (--steps == 0)
-			return;
-		c.at = m->next[c.at % MATCH_WINDOW];
+		c.at = l->prev[c.at];
 	}
+}
+
+/*
+ * Finds the nearest match of four bytes or more at pos, among the last `tries`
+ * positions with the same hash.
+ */
+static inline bool
+match_nearest(const struct deflate_links *l, const uint8_t *in, uint32_t pos,
+    uint32_t most, uint32_t tries, struct match *m)
+{
+	const uint8_t *p = in + pos;
+	uint32_t at = pos % MATCH_POSITIONS, before = 0;
+
+	for (; tries > 0; tries--) {
+		uint32_t d = (uint16_t)(pos - (at = l->prev[at]));
+
+		if (d <= before || d > match_reach(pos))
+			return false;
+		if (load_le32(p - d) == load_le32(p)) {
+			m->length = match_extend(p, p - d, MATCH_BYTES, most);
+			m->distance = d;
+			return true;
+		}
+		before = d;
+	}
+	return false;
+}
+
+/* Finds the nearest match of three bytes at pos. */
+static inline bool
+match_three(const struct deflate_links *l, const uint8_t *in, uint32_t pos,
+    struct match *m)
+{
+	const uint8_t *p = in + pos;
+	uint32_t d = (uint16_t)(pos - l->prev3[pos % MATCH_POSITIONS]);
+
+	if (d == 0 || d > pos || d > FAR_THREE ||
+	    (load_le32(p - d) ^ load_le32(p)) << 8 != 0)
+		return false;
+	m->length = 3;
+	m->distance = d;
+	return true;
 }
 
 void
 deflate_parse_begin(struct deflate_parse *p,
     const struct deflate_effort *effort, const uint8_t *in, uint32_t len)
 {
-	memset(&p->match, 0, sizeof(p->match));
+	memset(&p->links.head, 0, sizeof(p->links.head));
+	memset(&p->links.head3, 0, sizeof(p->links.head3));
+	p->links.linked = 0;
 	p->effort = *effort;
 	p->in = in;
 	p->len = len;
@@ -192,23 +260,16 @@ find_at(struct deflate_parse *p, uint32_t start, uint32_t *pos,
     struct match *best)
 {
 	const uint8_t *in = p->in;
+	uint32_t most = most_at(p, *pos);
 
-	*best = (struct match){ MATCH_BYTES - 1, 0 };
-	match_find(&p->match, in, *pos, most_at(p, *pos), p->effort.nice,
-	    p->effort.steps, best);
-	if (best->distance == 0) {
-		/* the nearest match of three bytes */
-		uint32_t bytes = load_le32(in + *pos);
-		uint32_t d = (uint16_t)(*pos -
-		    p->match.head3[match_hash3(bytes)]);
-
-		if (d != 0 && d <= *pos && d <= FAR_THREE &&
-		    (load_le32(in + *pos - d) ^ bytes) << 8 == 0)
-			best->distance = d;
-	}
-	match_insert(&p->match, in, *pos);
-	if (best->distance == 0)
+	if (match_nearest(&p->links, in, *pos, most, p->effort.tries,
+	    best)) {
+		if (best->length < p->effort.nice && best->length < most)
+			match_longer(&p->links, in, *pos, most, p->effort.nice,
+			    p->effort.steps - 1, best);
+	} else if (!match_three(&p->links, in, *pos, best)) {
 		return false;
+	}
 	/* the match may begin earlier if positions have been skipped */
 	if ((*pos - start) >> SKIP_LOG != 0)
 		while (best->length < MATCH_MOST && *pos > start &&
@@ -237,13 +298,13 @@ defer(struct deflate_parse *p, uint32_t *pos, struct match *best)
 
 		if (best->length >= p->effort.good)
 			steps /= 4;
-		match_find(&p->match, p->in, *pos + 1, most_at(p, *pos + 1),
+		match_longer(&p->links, p->in, *pos + 1, most_at(p, *pos + 1),
 		    p->effort.nice, steps, &m);
 		if (m.distance == 0 || 4 * (m.length - best->length) +
 		    log2_of(best->distance) < 3 + log2_of(m.distance))
 			return;
 		*best = m;
-		match_insert(&p->match, p->in, ++*pos);
+		++*pos;
 	}
 }
 
@@ -259,6 +320,9 @@ next_match(struct deflate_parse *p, uint32_t start, uint32_t end,
 	uint32_t stop = start + (1 << SKIP_LOG) + 1, skip;
 
 	for (*pos = start; *pos < end; *pos += skip, stop = *pos + 1) {
+		if (p->links.linked - *pos < LINK_AHEAD)
+			match_link(&p->links, p->in, p->len,
+			    (uint64_t)*pos + LINK_AHEAD);
 		for (stop = stop < end ? stop : end; *pos < stop; ++*pos)
 			if (find_at(p, start, pos, m))
 				return true;
@@ -273,7 +337,7 @@ deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
     size_t room)
 {
 	uint32_t end = p->len < MATCH_BYTES ? 0 : p->len - MATCH_BYTES;
-	uint32_t start = p->pos, pos, stop;
+	uint32_t start = p->pos, pos;
 	struct match m;
 	size_t n = 0;
 
@@ -282,9 +346,6 @@ deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
 		seqs[n++] = (struct deflate_seq){ pos - start,
 		    (uint16_t)m.length, (uint16_t)m.distance };
 		start = pos + m.length;
-		stop = p->len - (MATCH_BYTES - 1);
-		for (stop = start < stop ? start : stop; ++pos < stop;)
-			match_insert(&p->match, p->in, pos);
 	}
 	if (n < room && start < p->len) {
 		seqs[n++] = (struct deflate_seq){ p->len - start, 0, 0 };

@@ -18,19 +18,27 @@ enum {
 	MATCH_MOST = 258,	/* the longest possible match */
 	MATCH_BYTES = 4,	/* bytes hashed: the minimum match length,
 				 * except for 3 */
-	MATCH_HASH_BITS = 16,
-	MATCH_HASH3_BITS = 14
+	MATCH_HASH_BITS = 18,
+	MATCH_HASH3_BITS = 14,
+	MATCH_POSITIONS = 65536	/* positions are stored modulo this */
 };
 
-struct deflate_match {
+/*
+ * Positions before `linked` are linked to the last one before them that has the
+ * same hash of four bytes, and of three.
+ */
+struct deflate_links {
 	uint16_t head[1 << MATCH_HASH_BITS];
 	uint16_t head3[1 << MATCH_HASH3_BITS];
-	uint16_t next[MATCH_WINDOW];
+	uint16_t prev[MATCH_POSITIONS];
+	uint16_t prev3[MATCH_POSITIONS];
+	uint32_t linked;
 };
 
 /* All values are at least 1; nice and lazy are at most MATCH_MOST. */
 struct deflate_effort {
-	uint16_t steps;		/* positions to examine for a match, */
+	uint16_t tries;		/* positions to examine for a match of four, */
+	uint16_t steps;		/* for a longer one, */
 	uint16_t lazy_steps;	/* and for a better match one byte later */
 	uint16_t good;		/* examine only a quarter as many after a match
 				 * of this length */
@@ -40,7 +48,7 @@ struct deflate_effort {
 };
 
 struct deflate_parse {
-	struct deflate_match match;
+	struct deflate_links links;
 	struct deflate_effort effort;
 	const uint8_t *in;
 	uint32_t len;

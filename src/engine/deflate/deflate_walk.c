@@ -21,7 +21,7 @@
  */
 #include "engine/deflate/deflate_walk.h"
 
-#include "base/bmi2.h"
+#include "base/cpu.h"
 #include "base/bytes.h"
 #include "engine/deflate/deflate_codes.h"
 

@@ -8,7 +8,7 @@
  */
 #include "inflate_fast.h"
 
-#include "base/bmi2.h"
+#include "base/cpu.h"
 #include "base/bytes.h"
 
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "sha256.h"
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 
 #include <openssl/sha.h>
 #include <string.h>
@@ -185,8 +186,7 @@ ni_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
 
 /* With AVX2, each vector holds one word of all eight digests. */
 
-#define AVX2 __attribute__((target("avx2")))
-#define AVX2_INLINE static inline __attribute__((always_inline)) AVX2
+#define AVX2_INLINE EACH WITH_AVX2
 
 /* One word of each digest. */
 typedef uint32_t lanes __attribute__((vector_size(32)));
@@ -194,7 +194,7 @@ typedef uint32_t lanes __attribute__((vector_size(32)));
 bool
 sha256_avx2_usable(void)
 {
-	return __builtin_cpu_supports("avx2") != 0;
+	return have_avx2();
 }
 
 AVX2_INLINE lanes
@@ -295,7 +295,7 @@ one_block(lanes s[8], const uint8_t *const p[8])
  * Adds count blocks at each p[i] to h[i].  The eight pieces may overlap; the
  * digests may not.
  */
-static AVX2 void
+WITH_AVX2 static void
 avx2_eight(uint32_t *const h[8], const uint8_t *const p[8],
     size_t count)
 {

@@ -12,7 +12,7 @@
  */
 #include "unlzma_symbols.h"
 
-#include "base/bmi2.h"
+#include "base/cpu.h"
 #include "base/bytes.h"
 
 #include <stdbool.h>
