@@ -2,7 +2,7 @@
 #include "engine/lzma/lzma_encode.h"
 #include "format/xz.h"
 
-#include "../src/engine/lzma/lzma_find.h"
+#include "../src/engine/lzma/lzma_chain.h"
 #include "rnd.h"
 
 #include <errno.h>
@@ -14,7 +14,16 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { MOST = 5 << 20, KINDS = 9 };
+enum { MOST = 5 << 20, KINDS = 9, WAYS = 3 };
+
+/* Matches by trees, by chains, and the parse of the fast levels. */
+static void
+params_of(struct lzma2_params *p, unsigned way)
+{
+	lzma2_params_of(p, way == 2 ? 1 : 6);
+	if (way == 1)
+		p->dict_B = 128 << 10;
+}
 
 /* Makes data of a kind. */
 static void
@@ -113,18 +122,18 @@ static void
 every_size(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 2, 3, 4, 5, 8, 63, 64, 65, 79,
-	    80, 81, 273, 274, 1000, 4095, 4096, 4097, 8192, 16383, 16384, 16385, 32768,
-	    65535, 65536, 65537, 200000 };
-	struct lzma2_params p;
-	struct lzma2_encoder *e;
+	    80, 81, 273, 274, 1000, 4095, 4096, 4097, 4369, 8192, 16383, 16384,
+	    16385, 32768, 65535, 65536, 65537, 200000 };
 
 	(void)state;
-	lzma2_params_of(&p, 6);
-	e = lzma2_encoder_new(&p);
-	assert_non_null(e);
-	for (unsigned kind = 0; kind < KINDS; kind++) {
-		uint8_t *in = made(200000, kind);
+	for (unsigned k = 0; k < KINDS * WAYS; k++) {
+		uint8_t *in = made(200000, k / WAYS);
+		struct lzma2_params p;
+		struct lzma2_encoder *e;
 
+		params_of(&p, k % WAYS);
+		e = lzma2_encoder_new(&p);
+		assert_non_null(e);
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 			/* exactly as long: no byte beyond may be read */
 			uint8_t *copy = malloc(sizes[i] + 1);
@@ -134,52 +143,9 @@ every_size(void **state)
 			check(e, &p, copy + 1, sizes[i]);
 			free(copy);
 		}
+		lzma2_encoder_free(e);
 		free(in);
 	}
-	lzma2_encoder_free(e);
-}
-
-/*
- * A small dictionary is searched in another way, with the same matches: the bytes
- * are those of a dictionary that is one byte too large for that.
- */
-static void
-both_ways(void **state)
-{
-	enum { LEN = 256 << 10 };
-	static const uint32_t nices[] = { 8, 64, 273 };
-	uint8_t *out[2];
-	size_t cap = lzma2_bound(LEN);
-
-	(void)state;
-	out[0] = malloc(cap);
-	out[1] = malloc(cap);
-	assert_non_null(out[0]);
-	assert_non_null(out[1]);
-	for (unsigned i = 0; i < KINDS * 3; i++) {
-		uint8_t *in = made(LEN, i / 3);
-		struct lzma2_params p;
-		ssize_t n[2];
-
-		lzma2_params_of(&p, 6);
-		p.nice = nices[i % 3];
-		p.depth = i % 3 == 0 ? 3 : 40;
-		for (unsigned k = 0; k < 2; k++) {
-			struct lzma2_encoder *e;
-
-			p.dict_B = LEN + k;
-			e = lzma2_encoder_new(&p);
-			assert_non_null(e);
-			n[k] = lzma2_encode(e, in, LEN, out[k], cap);
-			lzma2_encoder_free(e);
-		}
-		assert_true(n[0] > 0);
-		assert_int_equal(n[0], n[1]);
-		assert_memory_equal(out[0], out[1], (size_t)n[0]);
-		free(in);
-	}
-	free(out[0]);
-	free(out[1]);
 }
 
 static void
@@ -214,16 +180,19 @@ every_period(void **state)
 	uint32_t seed = 3;
 
 	(void)state;
-	lzma2_params_of(&p, 6);
-	e = lzma2_encoder_new(&p);
-	assert_non_null(e);
-	for (size_t period = 1; period <= 300; period++) {
-		for (size_t i = 0; i < sizeof(in); i++)
-			in[i] = i < period ? (uint8_t)rnd(&seed) :
-			    in[i - period];
-		assert_true(check(e, &p, in, sizeof(in)) < period + 60);
+	for (unsigned way = 0; way < WAYS; way++) {
+		params_of(&p, way);
+		e = lzma2_encoder_new(&p);
+		assert_non_null(e);
+		for (size_t period = 1; period <= 300; period++) {
+			for (size_t i = 0; i < sizeof(in); i++)
+				in[i] = i < period ? (uint8_t)rnd(&seed) :
+				    in[i - period];
+			assert_true(check(e, &p, in, sizeof(in)) <
+			    period + 60);
+		}
+		lzma2_encoder_free(e);
 	}
-	lzma2_encoder_free(e);
 }
 
 static void
@@ -294,22 +263,24 @@ every_history(void **state)
 	struct lzma2_encoder *e;
 
 	(void)state;
-	lzma2_params_of(&p, 6);
-	e = lzma2_encoder_new(&p);
-	assert_non_null(e);
-	for (size_t k = 0; k < KINDS * sizeof(histories) /
-	    sizeof(*histories); k++) {
-		unsigned kind = (unsigned)(k % KINDS);
-		size_t before = histories[k / KINDS], n;
-		uint8_t *in = made(LEN, kind);
+	for (unsigned way = 0; way < WAYS; way++) {
+		params_of(&p, way);
+		e = lzma2_encoder_new(&p);
+		assert_non_null(e);
+		for (size_t k = 0; k < KINDS * sizeof(histories) /
+		    sizeof(*histories); k++) {
+			unsigned kind = (unsigned)(k % KINDS);
+			size_t before = histories[k / KINDS], n;
+			uint8_t *in = made(LEN, kind);
 
-		n = check_after(e, &p, in, before, LEN);
-		/* noise that was seen before is found */
-		if (kind == 6 && before >= 65536)
-			assert_true(n < 200 + (LEN - before) / 100);
-		free(in);
+			n = check_after(e, &p, in, before, LEN);
+			/* noise that was seen before is found */
+			if (kind == 6 && before >= 65536)
+				assert_true(n < 200 + (LEN - before) / 100);
+			free(in);
+		}
+		lzma2_encoder_free(e);
 	}
-	lzma2_encoder_free(e);
 }
 
 /* The chunks of 2 MiB of a long run, and a block that reuses the encoder. */
@@ -376,11 +347,43 @@ exact_room(void **state)
 	lzma2_encoder_free(e);
 }
 
-/* The finder against a search of everything. */
+enum { LEN = 3000, DICT = 1000, NICE = 40 };
+
+/* Compares the matches at i with a search of everything. */
 static void
-finder(void **state)
+nearest(const uint8_t *in, uint32_t i, const struct find_pair *p,
+    uint32_t count)
 {
-	enum { LEN = 3000, DICT = 1000, NICE = 40 };
+	uint32_t limit = LEN - i < NICE ? LEN - i : NICE, best = 0, dist = 0;
+
+	for (uint32_t d = 1; d <= i && d <= DICT; d++) {
+		uint32_t n = 0;
+
+		while (n < limit && in[i + n] == in[i + n - d])
+			n++;
+		if (n > best) {
+			best = n;
+			dist = d - 1;
+		}
+	}
+	for (uint32_t k = 0; k < count; k++) {
+		assert_true(k == 0 || (p[k].len > p[k - 1].len &&
+		    p[k].dist > p[k - 1].dist));
+		assert_true(p[k].dist < i && p[k].dist < DICT);
+		assert_memory_equal(in + i, in + i - p[k].dist - 1, p[k].len);
+		assert_true(!p[k].again || memcmp(in + i + p[k].len + 1,
+		    in + i + p[k].len - p[k].dist, 2) == 0);
+	}
+	if (best < 4)
+		return;
+	assert_true(count > 0);
+	assert_int_equal(p[count - 1].len, best);
+	assert_int_equal(p[count - 1].dist, dist);
+}
+
+static void
+by_trees(void **state)
+{
 	struct finder f;
 
 	(void)state;
@@ -391,36 +394,45 @@ finder(void **state)
 		assert_int_equal(finder_open(&f, NICE, LEN), 0);
 		assert_int_equal(finder_begin(&f, in, LEN, DICT), 0);
 		for (uint32_t i = 0; i < LEN - 3; i++) {
-			uint32_t count, best = 0, dist = 0;
+			uint32_t count;
 			const struct find_pair *p = finder_at(&f, i, &count);
-			uint32_t limit = LEN - i < NICE ? LEN - i : NICE;
 
-			for (uint32_t d = 1; d <= i && d <= DICT; d++) {
-				uint32_t n = 0;
-
-				while (n < limit && in[i + n] == in[i + n - d])
-					n++;
-				if (n > best) {
-					best = n;
-					dist = d - 1;
-				}
-			}
-			for (uint32_t k = 0; k < count; k++) {
-				assert_true(k == 0 ||
-				    (p[k].len > p[k - 1].len &&
-				    p[k].dist > p[k - 1].dist));
-				assert_true(p[k].dist < i &&
-				    p[k].dist < DICT);
-				assert_memory_equal(in + i,
-				    in + i - p[k].dist - 1, p[k].len);
-			}
-			if (best < 4)
-				continue;
-			assert_true(count > 0);
-			assert_int_equal(p[count - 1].len, best);
-			assert_int_equal(p[count - 1].dist, dist);
+			nearest(in, i, p, count);
 		}
 		finder_close(&f);
+		free(in);
+	}
+}
+
+/* With some choice of groups, or little; each position, or some of them. */
+static void
+by_chains(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < KINDS * 4; k++) {
+		uint8_t *in = made(LEN, k / 4);
+		struct chain *c = calloc(1, sizeof(*c));
+
+		assert_non_null(c);
+		assert_int_equal(chain_open(c, NICE, NICE, LEN,
+		    k % 2 == 0 ? 15 : 2), 0);
+		for (unsigned twice = 0; twice < 2; twice++) {
+			assert_int_equal(chain_begin(c, in, LEN, DICT), 0);
+			for (uint32_t i = 0; i < LEN; i += 1 + k % 4 / 2 * 7) {
+				uint32_t count;
+				const struct find_pair *p = chain_at(c, i,
+				    &count);
+
+				if (i < LEN - 3)
+					nearest(in, i, p, count);
+				else
+					assert_int_equal(count, 0);
+				/* the same again */
+				assert_ptr_equal(chain_at(c, i, &count), p);
+			}
+		}
+		chain_close(c);
+		free(c);
 		free(in);
 	}
 }
@@ -485,7 +497,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_size),
-		cmocka_unit_test(both_ways),
 		cmocka_unit_test(every_level),
 		cmocka_unit_test(every_period),
 		cmocka_unit_test(every_property),
@@ -494,7 +505,8 @@ main(void)
 		cmocka_unit_test(long_block),
 		cmocka_unit_test(small_streams),
 		cmocka_unit_test(exact_room),
-		cmocka_unit_test(finder),
+		cmocka_unit_test(by_trees),
+		cmocka_unit_test(by_chains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte chooses the dictionary, the largest of which is searched in
- * another way than the others; the second how the search ends, the third the
- * properties and how much of the rest, unfolded, is the history of the block.
+ * another way than the others, and the parse; the second how the search ends; the
+ * third the properties and how much of the rest, unfolded, is the history of the
+ * block.
  */
 #include "engine/lzma/lzma_encode.h"
 
@@ -40,7 +41,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	p = (struct lzma2_params){
 		.dict_B = 4096U << data[0] % 8, .nice = 8 + data[1] % 128 * 2,
 		.depth = 1 + data[1] / 16, .lc = data[2] % 5,
-		.lp = data[2] / 5 % 5, .pb = data[2] / 25 % 5 };
+		.lp = data[2] / 5 % 5, .pb = data[2] / 25 % 5,
+		.fast = data[0] / 8 % 2 != 0 };
 	if (p.lc + p.lp > 4)
 		p.lp = 4 - p.lc;
 	/* exactly as long as they should be */

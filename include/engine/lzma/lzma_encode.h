@@ -21,11 +21,12 @@ struct lzma2_params {
 	unsigned lc, lp, pb;	/* lc + lp is at most 4, as is pb */
 	uint32_t nice;		/* 8 to 273: a match of this length is taken */
 	uint32_t depth;		/* matches to look at, at least 1 */
+	bool fast;		/* decide by the next byte, not by prices */
 };
 
 struct lzma2_encoder;
 
-enum { LZMA2_LEVEL_MIN = 3, LZMA2_LEVEL_MAX = 9 };
+enum { LZMA2_LEVEL_MIN = 0, LZMA2_LEVEL_MAX = 9 };
 
 /* Fills in the parameters of a level of xz(1). */
 void lzma2_params_of(struct lzma2_params *p, unsigned level);

@@ -23,6 +23,9 @@ enum {
 	/* the most bytes of a symbol, and of what the range coder holds back */
 	CHUNK_SLACK = 64,
 	TOP = 1 << 24,
+	GROUPS_MOST = 15,	/* more would not be older */
+	CHAINED_MAX = 1 << 18,	/* the largest dictionary whose matches are found
+				 * by chains */
 	/* first bytes of chunks: what is reset */
 	STORED_DICT = 1,
 	STORED = 2,
@@ -136,7 +139,7 @@ put_len(struct range *r, struct lzma_lengths *l, struct lzma_len_prices *p,
 static void
 put_literal(struct range *r, struct lzma_parser *z, uint32_t pos)
 {
-	const uint8_t *p = z->finder.in + pos;
+	const uint8_t *p = z->in + pos;
 	uint16_t *coder = literal_coder(z, pos, pos > 0 ? p[-1] : 0);
 	uint32_t symbol = *p | 0x100;
 
@@ -245,7 +248,7 @@ put_chunk(struct lzma2_encoder *e, uint32_t pos, size_t *packed)
 	struct lzma_parser *z = &e->parser;
 	struct range r = { .range = UINT32_MAX, .out = e->chunk };
 	const uint8_t *full = e->chunk + CHUNK_PACKED - CHUNK_SLACK;
-	uint32_t len = z->finder.len, from = pos;
+	uint32_t len = z->len, from = pos;
 
 	/* the first byte of what a range coder writes is 0 */
 	*r.out++ = 0;
@@ -253,7 +256,7 @@ put_chunk(struct lzma2_encoder *e, uint32_t pos, size_t *packed)
 		const struct lzma_symbol *s;
 
 		if (z->symbols == 0)
-			lzma_parse(z, pos);
+			(z->fast ? lzma_parse_fast : lzma_parse)(z, pos);
 		s = &z->symbol[z->symbols - 1];
 		if (pos - from + s->len > CHUNK_PLAIN)
 			break;
@@ -274,41 +277,59 @@ put_chunk(struct lzma2_encoder *e, uint32_t pos, size_t *packed)
 static const struct level {
 	unsigned dict_log;
 	uint32_t nice, depth;
+	bool fast;
 } levels[] = {
-	{ 22, 16, 8 }, { 22, 24, 10 }, { 23, 32, 28 },
-	{ 23, 64, 40 }, { 24, 64, 40 }, { 25, 64, 40 }, { 26, 64, 40 }
+	{ 18, 128, 2, true }, { 20, 128, 4, true }, { 21, 273, 10, true },
+	{ 22, 16, 8, false }, { 22, 24, 10, false }, { 23, 32, 28, false },
+	{ 23, 64, 40, false }, { 24, 64, 40, false }, { 25, 64, 40, false },
+	{ 26, 64, 40, false }
 };
 
 void
 lzma2_params_of(struct lzma2_params *p, unsigned level)
 {
-	const struct level *l = &levels[level - LZMA2_LEVEL_MIN];
+	const struct level *l = &levels[level];
 
 	*p = (struct lzma2_params){ .dict_B = (uint32_t)1 << l->dict_log,
-	    .lc = 3, .pb = 2, .nice = l->nice, .depth = l->depth };
+	    .lc = 3, .pb = 2, .nice = l->nice, .depth = l->depth,
+	    .fast = l->fast };
+}
+
+/* Whether matches are found by chains. */
+static bool
+chained(const struct lzma2_params *p)
+{
+	return p->fast || p->dict_B <= CHAINED_MAX;
 }
 
 uint64_t
 lzma2_encoder_memory(const struct lzma2_params *p, uint32_t len)
 {
-	return sizeof(struct lzma2_encoder) + finder_memory(p->dict_B, len,
-	    p->nice, p->depth);
+	return sizeof(struct lzma2_encoder) + (chained(p) ?
+	    chain_memory(p->dict_B, len) :
+	    finder_memory(p->dict_B, len, p->nice, p->depth));
 }
 
 struct lzma2_encoder *
 lzma2_encoder_new(const struct lzma2_params *p)
 {
 	struct lzma2_encoder *e = sys_calloc(1, sizeof(*e));
+	struct lzma_parser *z;
 
 	if (e == NULL)
 		return NULL;
+	z = &e->parser;
 	e->params = *p;
-	e->parser.lc = p->lc;
-	e->parser.lp_mask = ((uint32_t)1 << p->lp) - 1;
-	e->parser.pb_mask = ((uint32_t)1 << p->pb) - 1;
-	e->parser.nice = p->nice;
-	lzma_prices_open(&e->parser);
-	if (finder_open(&e->parser.finder, p->nice, p->depth) != 0) {
+	z->lc = p->lc;
+	z->lp_mask = ((uint32_t)1 << p->lp) - 1;
+	z->pb_mask = ((uint32_t)1 << p->pb) - 1;
+	z->nice = p->nice;
+	z->fast = p->fast;
+	lzma_prices_open(z);
+	z->chained = chained(p);
+	if ((z->chained ? chain_open(&z->chain, p->nice, p->fast ?
+	    LZMA_MATCH_MAX : p->nice, p->depth, p->fast ? 2 : GROUPS_MOST) :
+	    finder_open(&z->finder, p->nice, p->depth)) != 0) {
 		lzma2_encoder_free(e);
 		return NULL;
 	}
@@ -318,15 +339,20 @@ lzma2_encoder_new(const struct lzma2_params *p)
 void
 lzma2_encoder_free(struct lzma2_encoder *e)
 {
-	if (e != NULL)
+	if (e != NULL) {
 		finder_close(&e->parser.finder);
+		chain_close(&e->parser.chain);
+	}
 	sys_free(e);
 }
 
 int
 lzma2_encoder_reserve(struct lzma2_encoder *e, uint32_t len)
 {
-	return finder_reserve(&e->parser.finder, len, e->params.dict_B);
+	struct lzma_parser *z = &e->parser;
+
+	return z->chained ? chain_reserve(&z->chain, len, e->params.dict_B) :
+	    finder_reserve(&z->finder, len, e->params.dict_B);
 }
 
 size_t
@@ -344,11 +370,16 @@ int
 lzma2_begin(struct lzma2_encoder *e, const uint8_t *in, size_t before,
     size_t len)
 {
-	struct finder *f = &e->parser.finder;
+	struct lzma_parser *z = &e->parser;
+	struct finder *f = &z->finder;
 
-	if (finder_begin(f, in, (uint32_t)len, e->params.dict_B) != 0)
-		return -ENOMEM;
+	z->in = in;
+	z->len = (uint32_t)len;
 	e->before = (uint32_t)before;
+	if (z->chained)
+		return chain_begin(&z->chain, in, z->len, e->params.dict_B);
+	if (finder_begin(f, in, z->len, e->params.dict_B) != 0)
+		return -ENOMEM;
 	while (before - f->ready >= FIND_SEGMENT)
 		finder_more(f);
 	return 0;
@@ -362,7 +393,7 @@ lzma2_finish(struct lzma2_encoder *e, uint8_t *out, size_t cap)
 	uint32_t pos = e->before;
 
 	lzma_parser_reset(z);
-	while (pos < z->finder.len) {
+	while (pos < z->len) {
 		size_t packed;
 		uint32_t next = put_chunk(e, pos, &packed), plain = next - pos;
 		bool stored = packed + CHUNK_HEADER >= plain + STORED_HEADER;
@@ -373,7 +404,7 @@ lzma2_finish(struct lzma2_encoder *e, uint8_t *out, size_t cap)
 		if (stored) {
 			*to = kind == CODED_DICT ? STORED_DICT : STORED;
 			store_be16(to + 1, (uint16_t)(plain - 1));
-			memcpy(to + STORED_HEADER, z->finder.in + pos, plain);
+			memcpy(to + STORED_HEADER, z->in + pos, plain);
 			to += STORED_HEADER + plain;
 			lzma_parser_reset(z);
 			kind = kind == CODED_DICT || kind == CODED_PROPS ?

@@ -13,7 +13,7 @@
  * Each prefetches what its next step needs, and the others' steps take as long
  * as that takes.  Walks in different trees commute.  A position whose tree is
  * in use waits for the position that is the root; so the result is that of one
- * walk after the other, which is faster in a small dictionary.
+ * walk after the other.
  */
 #include "lzma_find.h"
 
@@ -25,7 +25,6 @@
 
 enum {
 	WALKS = 12,
-	SERIAL_MAX = 1 << 18,	/* a dictionary that the caches hold */
 	AHEAD = 32,		/* positions whose hash is prefetched */
 	HASH2 = 1 << 16,
 	HASH3_LOG = 16,
@@ -442,11 +441,11 @@ search(struct finder *f, uint32_t from, uint32_t to)
 }
 
 /*
- * Does the same with one walk after the other, which is faster if the caches
- * hold the trees; or near the end of the block, where bytes are compared singly.
+ * Does the same with one walk after the other near the end of the block, where
+ * bytes are compared singly.
  */
-static inline __attribute__((always_inline)) void
-search_serial(struct finder *f, uint32_t from, uint32_t to, bool near_end)
+static void
+search_end(struct finder *f, uint32_t from, uint32_t to)
 {
 	struct find_pair *pairs = f->pairs + f->pair_count;
 	const uint32_t dict = f->dict, nodes = f->nodes;
@@ -466,8 +465,7 @@ search_serial(struct finder *f, uint32_t from, uint32_t to, bool near_end)
 		uint32_t depth = f->depth;
 
 		*h2 = *h3 = *h4 = now;
-		count = short_matches(f, cur, d2, d3, limit, near_end, pairs,
-		    &best);
+		count = short_matches(f, cur, d2, d3, limit, true, pairs, &best);
 		for (;;) {
 			uint32_t delta = now - match, len, *son;
 			const uint8_t *text = cur - delta;
@@ -480,11 +478,11 @@ search_serial(struct finder *f, uint32_t from, uint32_t to, bool near_end)
 			son = &sons[2 * (slot - delta + (delta > slot ? nodes :
 			    0))];
 			len = agree(cur, text, len0 < len1 ? len0 : len1, limit,
-			    near_end);
+			    true);
 			if (len > best) {
 				best = len;
 				pairs[count++] = pair_of(cur, len, delta, limit,
-				    near_end);
+				    true);
 			}
 			if (len == limit) {
 				/* as in step() */
@@ -524,15 +522,10 @@ finder_more(struct finder *f)
 	end = f->len > 3 ? f->len - 3 : 0;
 	f->pair_count = f->half * f->half_cap;
 	f->half ^= 1;
-	if (from < near) {
-		if (f->dict <= SERIAL_MAX)
-			search_serial(f, from, to < near ? to : near, false);
-		else
-			search(f, from, to < near ? to : near);
-	}
+	if (from < near)
+		search(f, from, to < near ? to : near);
 	if (to > near && end > near)
-		search_serial(f, from < near ? near : from,
-		    to < end ? to : end, true);
+		search_end(f, from < near ? near : from, to < end ? to : end);
 	for (uint32_t pos = from > end ? from : end; pos < to; pos++)
 		f->places[pos & (2 * FIND_SEGMENT - 1)] =
 		    (struct find_place){ 0, 0 };

@@ -7,6 +7,7 @@
 #ifndef COLDPRESS_LZMA_MODEL_H
 #define COLDPRESS_LZMA_MODEL_H
 
+#include "lzma_chain.h"
 #include "lzma_find.h"
 
 enum {
@@ -94,11 +95,17 @@ struct lzma_parser {
 	uint32_t align_price[ALIGN];
 	uint32_t dist_age, align_age;
 
+	const uint8_t *in;	/* the block, */
+	uint32_t len;		/* of so many bytes */
 	struct finder finder;
 	struct lzma_node node[PARSE_MAX];
 	/* what was parsed, the last first */
 	struct lzma_symbol symbol[PARSE_MAX];
 	uint32_t symbols;
+
+	bool fast;
+	bool chained;		/* matches are found by chains, not by trees */
+	struct chain chain;
 };
 
 /* Prepares the table of prices. */
@@ -107,8 +114,17 @@ void lzma_prices_open(struct lzma_parser *z);
 /* Sets the model to its initial state. */
 void lzma_parser_reset(struct lzma_parser *z);
 
-/* Parses from pos on: one symbol or more. */
+/* Parse from pos on: one symbol or more; or one, in less time. */
 void lzma_parse(struct lzma_parser *z, uint32_t pos);
+void lzma_parse_fast(struct lzma_parser *z, uint32_t pos);
+
+/* Returns the matches at pos, and their number. */
+static inline const struct find_pair *
+lzma_matches(struct lzma_parser *z, uint32_t pos, uint32_t *count)
+{
+	return z->chained ? chain_at(&z->chain, pos, count) :
+	    finder_at(&z->finder, pos, count);
+}
 
 static inline uint32_t
 state_literal(uint32_t s)

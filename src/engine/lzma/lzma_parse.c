@@ -13,6 +13,7 @@
  * The prices follow the probabilities with a delay, because they change with
  * every symbol and tables are expensive.
  */
+#include "lzma_agree.h"
 #include "lzma_model.h"
 
 #include "base/bytes.h"
@@ -243,24 +244,6 @@ short_price(const struct lzma_parser *z, uint32_t state, uint32_t pos_state)
 	    price_of(z, z->model.rep0_long[state][pos_state], 0);
 }
 
-/* Returns how far a and b agree, up to limit.  The first two bytes do. */
-static inline uint32_t
-agree(const uint8_t *a, const uint8_t *b, uint32_t limit)
-{
-	uint32_t n = 2;
-
-	while (n + 8 <= limit) {
-		uint64_t x = load_le64(a + n) ^ load_le64(b + n);
-
-		if (x != 0)
-			return n + ((uint32_t)__builtin_ctzll(x) >> 3);
-		n += 8;
-	}
-	while (n < limit && a[n] == b[n])
-		n++;
-	return n;
-}
-
 static inline void
 offer(struct lzma_node *n, uint32_t price, uint32_t back, uint32_t len,
     uint32_t extra)
@@ -306,7 +289,7 @@ try_again(struct lzma_parser *z, struct place *a, uint32_t price, uint32_t len,
 	limit = a->avail - len - 1;
 	if (limit > z->nice)
 		limit = z->nice;
-	again = agree(p, q, limit);
+	again = lzma_agree(p, q, 2, limit);
 
 	price += price_of(z, z->model.match[state][pos & z->pb_mask], 0) +
 	    literal_price(z, p - 1, pos, state, dist);
@@ -388,7 +371,7 @@ steps(struct lzma_parser *z, struct place *a, const struct find_pair *pair,
 		if (dist >= a->pos ||
 		    load_le16(p) != load_le16(p - dist - 1))
 			continue;
-		longest = agree(p, p - dist - 1, limit);
+		longest = lzma_agree(p, p - dist - 1, 2, limit);
 		a->end = extend(z, a->end, a->cur + longest);
 		base = as_rep + rep_price(z, i, state, ps);
 		for (len = longest; len >= 2; len--)
@@ -465,10 +448,10 @@ trace(struct lzma_parser *z, uint32_t cur)
 void
 lzma_parse(struct lzma_parser *z, uint32_t pos)
 {
-	struct place a = { .p = z->finder.in + pos, .pos = pos, .end = 1 };
-	uint32_t rest = z->finder.len - pos, pairs, longest = 0, best = 0;
+	struct place a = { .p = z->in + pos, .pos = pos, .end = 1 };
+	uint32_t rest = z->len - pos, pairs, longest = 0, best = 0;
 	uint32_t limit = rest < LZMA_MATCH_MAX ? rest : LZMA_MATCH_MAX;
-	const struct find_pair *pair = finder_at(&z->finder, pos, &pairs);
+	const struct find_pair *pair = lzma_matches(z, pos, &pairs);
 	unsigned rep = 0;
 
 	if (rest < 2) {
@@ -480,7 +463,7 @@ lzma_parse(struct lzma_parser *z, uint32_t pos)
 
 		if (dist >= pos || load_le16(a.p) != load_le16(a.p - dist - 1))
 			continue;
-		len = agree(a.p, a.p - dist - 1, limit);
+		len = lzma_agree(a.p, a.p - dist - 1, 2, limit);
 		if (len > best) {
 			best = len;
 			rep = i;
@@ -496,7 +479,7 @@ lzma_parse(struct lzma_parser *z, uint32_t pos)
 		uint32_t dist = pair[pairs - 1].dist;
 
 		one_symbol(z, dist + REPS,
-		    agree(a.p, a.p - dist - 1, limit));
+		    lzma_agree(a.p, a.p - dist - 1, 2, limit));
 		return;
 	}
 	if (longest < 2 && best < 2 &&
@@ -520,7 +503,7 @@ lzma_parse(struct lzma_parser *z, uint32_t pos)
 			break;
 		a.p++;
 		a.pos++;
-		pair = finder_at(&z->finder, a.pos, &pairs);
+		pair = lzma_matches(z, a.pos, &pairs);
 		if (pairs > 0 && pair[pairs - 1].len >= z->nice)
 			break;
 		arrive(z, a.cur);

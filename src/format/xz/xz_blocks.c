@@ -5,7 +5,6 @@
  * A worker makes a block; the joiner adds the headers and the index of the
  * stream.  Blocks are three times the size of the dictionary, as liblzma's
  * threads make them, and like these say in their headers how long they are.
- * Levels 0 to 2 are liblzma's, which is faster or smaller there.
  *
  * Source: the .xz file format, 1.1.0.
  */
@@ -51,8 +50,7 @@ xz_blocks_can(const struct codec_options *o)
 	lzma_check check;
 
 	/* liblzma has SHA-256 only for itself */
-	return o->level >= LZMA2_LEVEL_MIN &&
-	    (encoder == NULL || strcmp(encoder, "liblzma") != 0) &&
+	return (encoder == NULL || strcmp(encoder, "liblzma") != 0) &&
 	    codec_text(o, "filters") == NULL &&
 	    codec_text(o, "block-list") == NULL &&
 	    codec_number(o, "single-thread") == 0 &&

@@ -213,7 +213,7 @@ open_xz(struct sqw_codec *c, uint32_t filters, uint32_t dictionary)
 		p.dict_B = c->lzma.dict_size;
 		/* enough for liblzma's size; filters are for the smallest */
 		if (filters == 0)
-			p.depth = p.dict_B < 1 << 20 ? 16 : 24;
+			p.depth = p.dict_B < 1 << 20 ? 32 : 24;
 		c->lzma2 = lzma2_encoder_new(&p);
 		if (c->lzma2 == NULL ||
 		    lzma2_encoder_reserve(c->lzma2, c->block) != 0)
