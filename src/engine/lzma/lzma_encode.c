@@ -279,7 +279,7 @@ static const struct level {
 	uint32_t nice, depth;
 	bool fast;
 } levels[] = {
-	{ 18, 128, 2, true }, { 20, 128, 4, true }, { 21, 273, 10, true },
+	{ 18, 128, 2, true }, { 20, 128, 4, true }, { 21, 273, 12, true },
 	{ 22, 16, 8, false }, { 22, 24, 10, false }, { 23, 32, 28, false },
 	{ 23, 64, 40, false }, { 24, 64, 40, false }, { 25, 64, 40, false },
 	{ 26, 64, 40, false }

@@ -94,7 +94,7 @@ lzma_parse_fast(struct lzma_parser *z, uint32_t pos)
 		m = pair[count - 2];
 
 	z->symbols = 1;
-	if (rep_len >= z->nice || (m.len < z->nice && rep_wins(rep_len, &m)))
+	if (rep_len >= z->nice || rep_wins(rep_len, &m))
 		z->symbol[0] = (struct lzma_symbol){ rep, rep_len };
 	else if (m.len < 2 || (m.len == 2 && m.dist >= TWO_MOST) ||
 	    (m.len < z->nice && better_next(z, pos, &m)))
