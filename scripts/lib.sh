@@ -135,6 +135,7 @@ version_of() {
 		;;
 	enroot | openssl) set -- "$1" version ;;
 	nginx | squid) set -- "$1" -v ;;
+	7zz) set -- "$1" i ;;
 	*) set -- "$1" --version ;;
 	esac
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'
