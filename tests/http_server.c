@@ -104,6 +104,19 @@ greet(struct connection *c)
 	    SSL_accept(c->ssl) == 1);
 }
 
+/*
+ * Ends a connection whose handshake failed.  The client may have sent its request
+ * already; if that were left unread, its kernel would discard the alert that says
+ * why.
+ */
+static void
+dismiss(struct connection *c, char *head)
+{
+	shutdown(c->fd, SHUT_WR);
+	while (read(c->fd, head, HEAD_MAX) > 0)
+		;
+}
+
 static void *
 serve(void *arg)
 {
@@ -111,9 +124,13 @@ serve(void *arg)
 	struct server *s = c->s;
 	char *head = malloc(HEAD_MAX);
 
-	if (head != NULL && greet(c))
+	if (head == NULL)
+		abort();
+	if (greet(c))
 		while (serve_one(c, head))
 			;
+	else
+		dismiss(c, head);
 	free(head);
 	SSL_free(c->ssl);
 	pthread_mutex_lock(&s->lock);
