@@ -17,8 +17,6 @@
 #include <string.h>
 
 enum {
-	HASH2 = 1 << 16,
-	HASH3_LOG = 16,
 	HASH4_LOG_MIN = 16,
 	HASH4_LOG_MAX = 20,
 	BYTES = 4		/* that are hashed */
@@ -50,8 +48,9 @@ chain_memory(uint32_t dict, uint32_t len)
 {
 	uint32_t window = len < dict ? len : dict;
 
-	return 4 * (ring(window) + ((uint64_t)1 << hash_log(window)) + HASH2 +
-	    (1 << HASH3_LOG)) + CHAIN_NEAR * sizeof(struct chain_near);
+	return 4 * (ring(window) + ((uint64_t)1 << hash_log(window)) + FIND_HASH2 +
+	    (1 << FIND_HASH3_LOG)) + CHAIN_NEAR * sizeof(struct chain_near) +
+	    2 * FIND_HUGE_PAGE;
 }
 
 int
@@ -62,8 +61,8 @@ chain_open(struct chain *c, uint32_t nice, uint32_t longest, uint32_t depth,
 	c->longest = longest;
 	c->depth = depth;
 	c->groups = groups;
-	c->head2 = sys_malloc(4 * HASH2);
-	c->head3 = sys_malloc(4 << HASH3_LOG);
+	c->head2 = sys_malloc(4 * FIND_HASH2);
+	c->head3 = sys_malloc(4 << FIND_HASH3_LOG);
 	c->near = sys_malloc(CHAIN_NEAR * sizeof(*c->near));
 	return c->head2 == NULL || c->head3 == NULL || c->near == NULL ?
 	    -ENOMEM : 0;
@@ -74,21 +73,9 @@ chain_close(struct chain *c)
 {
 	sys_free(c->head2);
 	sys_free(c->head3);
-	sys_free(c->head4);
-	sys_free(c->prev);
+	sys_free(c->head_table.block);
+	sys_free(c->prev_table.block);
 	sys_free(c->near);
-}
-
-/* Makes *p an array of at least n numbers, without keeping its content. */
-static int
-grow(uint32_t **p, uint64_t *cap, uint64_t n)
-{
-	if (*cap >= n)
-		return 0;
-	sys_free(*p);
-	*p = sys_malloc((size_t)(4 * n));
-	*cap = *p == NULL ? 0 : n;
-	return *p == NULL ? -ENOMEM : 0;
 }
 
 int
@@ -96,9 +83,9 @@ chain_reserve(struct chain *c, uint32_t len, uint32_t dict)
 {
 	uint32_t window = len < dict ? len : dict;
 
-	return grow(&c->head4, &c->head_cap,
+	return find_table_grow(&c->head_table,
 	    (uint64_t)1 << hash_log(window)) != 0 ||
-	    grow(&c->prev, &c->prev_cap, ring(window)) != 0 ? -ENOMEM : 0;
+	    find_table_grow(&c->prev_table, ring(window)) != 0 ? -ENOMEM : 0;
 }
 
 int
@@ -108,6 +95,8 @@ chain_begin(struct chain *c, const uint8_t *in, uint32_t len, uint32_t dict)
 
 	if (chain_reserve(c, len, dict) != 0)
 		return -ENOMEM;
+	c->head4 = c->head_table.p;
+	c->prev = c->prev_table.p;
 	c->in = in;
 	c->len = len;
 	c->dict = dict;
@@ -115,8 +104,8 @@ chain_begin(struct chain *c, const uint8_t *in, uint32_t len, uint32_t dict)
 	c->mask = (uint32_t)(ring(window) - 1);
 	c->linked = 0;
 	c->found[0].after = c->found[1].after = 0;
-	memset(c->head2, 0, 4 * HASH2);
-	memset(c->head3, 0, 4 << HASH3_LOG);
+	memset(c->head2, 0, 4 * FIND_HASH2);
+	memset(c->head3, 0, 4 << FIND_HASH3_LOG);
 	memset(c->head4, 0, (size_t)4 << c->hash_log);
 	return 0;
 }
@@ -127,7 +116,7 @@ link_up(struct chain *c, uint64_t to)
 {
 	uint32_t end = c->len < BYTES ? 0 : c->len - (BYTES - 1);
 	uint32_t pos = c->linked, far = c->dict + 1, mask = c->mask;
-	unsigned shift = 32 - c->hash_log;
+	const unsigned log = c->hash_log;
 	const uint8_t *in = c->in;
 
 	if (to + CHAIN_BATCH < end)
@@ -135,11 +124,10 @@ link_up(struct chain *c, uint64_t to)
 #pragma GCC unroll 4
 	for (; pos < end; pos++) {
 		/* a place that is not set is too far away */
-		uint32_t bytes = load_le32(in + pos), now = pos + far;
-		uint32_t *two = &c->head2[bytes & 0xffff];
-		uint32_t *three = &c->head3[(bytes << 8) * 0x9e3779b1U >>
-		    (32 - HASH3_LOG)];
-		uint32_t *four = &c->head4[bytes * 0x9e3779b1U >> shift];
+		uint32_t now = pos + far;
+		uint32_t *two = &c->head2[load_le16(in + pos)];
+		uint32_t *three = &c->head3[find_hash3(in + pos)];
+		uint32_t *four = &c->head4[find_hash4(in + pos, log)];
 
 		c->near[pos % CHAIN_NEAR] = (struct chain_near){ now - *two,
 		    now - *three };
@@ -162,13 +150,12 @@ group_at(const struct chain *c, uint32_t pos, uint32_t off)
 	return (struct group){ off, at, pos + c->dict + 1 + off - at };
 }
 
-/*
- * Returns the group to follow for a match at pos of more than len bytes.
- */
+/* Returns the group to follow for a match at pos of more than len bytes. */
 static inline struct group
 choose(const struct chain *c, uint32_t pos, uint32_t len)
 {
-	uint32_t off = len + 1 - BYTES, least = off < c->groups ? 0 : off - c->groups;
+	uint32_t off = len + 1 - BYTES;
+	uint32_t least = off < c->groups ? 0 : off - c->groups;
 	struct group best = group_at(c, pos, off);
 
 	while (off-- > least) {

@@ -45,7 +45,7 @@ struct chain {
 	uint32_t mask;
 	struct chain_near *near;	/* a ring of CHAIN_NEAR */
 	uint32_t linked;	/* positions before this one are */
-	uint64_t head_cap, prev_cap;
+	struct find_table head_table, prev_table;
 	struct chain_found found[2];	/* of odd and even positions */
 };
 

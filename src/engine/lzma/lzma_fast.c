@@ -6,7 +6,6 @@
  * cheaper by its distance, or something better begins at the next byte.  What is
  * better is judged by lengths and distances, as in liblzma's fast mode.
  */
-#include "lzma_agree.h"
 #include "lzma_model.h"
 
 enum {
@@ -24,29 +23,6 @@ much_nearer(uint32_t a, uint32_t b)
 	return a < b >> MUCH_LOG;
 }
 
-/* The length of the best repeated distance at pos, or less than 2. */
-static inline uint32_t
-best_rep(const struct lzma_parser *z, uint32_t pos, unsigned *rep)
-{
-	const uint8_t *p = z->in + pos;
-	uint32_t limit = z->len - pos, best = 0;
-
-	if (limit > LZMA_MATCH_MAX)
-		limit = LZMA_MATCH_MAX;
-	for (unsigned i = 0; limit >= 2 && i < REPS; i++) {
-		uint32_t dist = z->reps[i], len;
-
-		if (dist >= pos || load_le16(p) != load_le16(p - dist - 1))
-			continue;
-		len = lzma_agree(p, p - dist - 1, 2, limit);
-		if (len > best) {
-			best = len;
-			*rep = i;
-		}
-	}
-	return best;
-}
-
 /* Whether what begins at the next byte is better than m. */
 static inline bool
 better_next(struct lzma_parser *z, uint32_t pos, const struct find_pair *m)
@@ -57,7 +33,6 @@ better_next(struct lzma_parser *z, uint32_t pos, const struct find_pair *m)
 
 	if (count > 0) {
 		n += count - 1;
-
 		if ((n->len >= m->len && n->dist < m->dist) ||
 		    (n->len == m->len + 1 && !much_nearer(m->dist, n->dist)) ||
 		    n->len > m->len + 1 ||
@@ -65,7 +40,7 @@ better_next(struct lzma_parser *z, uint32_t pos, const struct find_pair *m)
 		    much_nearer(n->dist, m->dist)))
 			return true;
 	}
-	return best_rep(z, pos + 1, &rep) >= (m->len < 3 ? 2U : m->len - 1U);
+	return lzma_best_rep(z, pos + 1, &rep) >= (m->len < 3 ? 2U : m->len - 1U);
 }
 
 /* Whether a repeated distance is worth more than m, which may be longer. */
@@ -85,7 +60,7 @@ lzma_parse_fast(struct lzma_parser *z, uint32_t pos)
 	struct find_pair m = { 0, 0, 0 };
 	unsigned rep = 0;
 
-	rep_len = best_rep(z, pos, &rep);
+	rep_len = lzma_best_rep(z, pos, &rep);
 	if (count > 0)
 		m = pair[count - 1];
 	for (; m.len < z->nice && count > 1 &&

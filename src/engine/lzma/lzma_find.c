@@ -26,12 +26,9 @@
 enum {
 	WALKS = 12,
 	AHEAD = 32,		/* positions whose hash is prefetched */
-	HASH2 = 1 << 16,
-	HASH3_LOG = 16,
 	HASH4_LOG_MAX = 24,
 	/* a step may compare this many bytes more than it needs */
-	SLACK = 16,
-	HUGE_PAGE = 2 << 20
+	SLACK = 16
 };
 
 struct walk {
@@ -77,12 +74,12 @@ finder_memory(uint32_t dict, uint32_t len, uint32_t nice, uint32_t depth)
 	uint32_t window = len < dict ? len : dict;
 
 	return 8 * (uint64_t)node_count(dict, len) +
-	    4 * ((uint64_t)1 << hash_log(window)) + 4 * (HASH2 +
-	    (1 << HASH3_LOG)) +
+	    4 * ((uint64_t)1 << hash_log(window)) + 4 * (FIND_HASH2 +
+	    (1 << FIND_HASH3_LOG)) +
 	    2 * half_cap(nice, depth) * sizeof(struct find_pair) +
 	    FIND_SEGMENT * (2 * sizeof(struct find_place) +
 	    sizeof(struct find_root)) +
-	    WALKS * sizeof(struct walk) + 2 * HUGE_PAGE;
+	    WALKS * sizeof(struct walk) + 2 * FIND_HUGE_PAGE;
 }
 
 int
@@ -91,8 +88,8 @@ finder_open(struct finder *f, uint32_t nice, uint32_t depth)
 	f->nice = nice;
 	f->depth = depth;
 	f->half_cap = (uint32_t)half_cap(nice, depth);
-	f->head2 = sys_malloc(4 * HASH2);
-	f->head3 = sys_malloc(4 << HASH3_LOG);
+	f->head2 = sys_malloc(4 * FIND_HASH2);
+	f->head3 = sys_malloc(4 << FIND_HASH3_LOG);
 	f->pairs = sys_malloc(2 * (size_t)f->half_cap * sizeof(*f->pairs));
 	f->places = sys_malloc(2 * FIND_SEGMENT * sizeof(*f->places));
 	f->roots = sys_malloc(FIND_SEGMENT * sizeof(*f->roots));
@@ -115,12 +112,8 @@ finder_close(struct finder *f)
 	sys_free(f->walks);
 }
 
-/*
- * Makes t a table of at least n numbers, without keeping its content.  Huge
- * pages make this much faster, because almost every access would miss the TLB.
- */
-static int
-grow(struct find_table *t, uint64_t n)
+int
+find_table_grow(struct find_table *t, uint64_t n)
 {
 	uintptr_t at;
 
@@ -128,13 +121,13 @@ grow(struct find_table *t, uint64_t n)
 		return 0;
 	sys_free(t->block);
 	*t = (struct find_table){ .block = sys_malloc((size_t)(4 * n) +
-	    HUGE_PAGE) };
+	    FIND_HUGE_PAGE) };
 	if (t->block == NULL)
 		return -ENOMEM;
-	at = (uintptr_t)t->block + (HUGE_PAGE - 1);
-	t->p = (uint32_t *)(at & ~(uintptr_t)(HUGE_PAGE - 1));
+	at = (uintptr_t)t->block + (FIND_HUGE_PAGE - 1);
+	t->p = (uint32_t *)(at & ~(uintptr_t)(FIND_HUGE_PAGE - 1));
 	t->cap = n;
-	if (4 * n >= HUGE_PAGE)
+	if (4 * n >= FIND_HUGE_PAGE)
 		(void)madvise(t->p, (size_t)(4 * n), MADV_HUGEPAGE);
 	return 0;
 }
@@ -144,8 +137,8 @@ finder_reserve(struct finder *f, uint32_t len, uint32_t dict)
 {
 	uint32_t window = len < dict ? len : dict;
 
-	return grow(&f->sons_table, 2 * (uint64_t)node_count(dict, len)) != 0 ||
-	    grow(&f->head_table, (uint64_t)1 << hash_log(window)) != 0 ?
+	return find_table_grow(&f->sons_table, 2 * (uint64_t)node_count(dict, len)) != 0 ||
+	    find_table_grow(&f->head_table, (uint64_t)1 << hash_log(window)) != 0 ?
 	    -ENOMEM : 0;
 }
 
@@ -163,22 +156,10 @@ finder_begin(struct finder *f, const uint8_t *in, uint32_t len, uint32_t dict)
 		return -ENOMEM;
 	f->sons = f->sons_table.p;
 	f->head4 = f->head_table.p;
-	memset(f->head2, 0, 4 * HASH2);
-	memset(f->head3, 0, 4 << HASH3_LOG);
+	memset(f->head2, 0, 4 * FIND_HASH2);
+	memset(f->head3, 0, 4 << FIND_HASH3_LOG);
 	memset(f->head4, 0, (size_t)4 << f->hash_log);
 	return 0;
-}
-
-static inline uint32_t
-hash4(const uint8_t *p, unsigned log)
-{
-	return load_le32(p) * 0x9e3779b1U >> (32 - log);
-}
-
-static inline uint32_t
-hash3(const uint8_t *p)
-{
-	return (load_le32(p) << 8) * 0x9e3779b1U >> (32 - HASH3_LOG);
 }
 
 /* Returns how far a and b agree, from `from` up to limit. */
@@ -336,14 +317,14 @@ find_roots(struct finder *f, uint32_t from, uint32_t to)
 	uint32_t ahead[AHEAD];
 
 	for (uint32_t i = from; i < to && i < from + AHEAD; i++) {
-		ahead[i % AHEAD] = hash4(f->in + i, f->hash_log);
+		ahead[i % AHEAD] = find_hash4(f->in + i, f->hash_log);
 		__builtin_prefetch(&f->head4[ahead[i % AHEAD]], 1);
 	}
 	for (uint32_t i = from; i < to; i++) {
 		struct find_root *r = &f->roots[i & (FIND_SEGMENT - 1)];
 		uint32_t now = i + f->dict + 1, h = ahead[i % AHEAD];
 		uint32_t *h2 = &f->head2[load_le16(f->in + i)];
-		uint32_t *h3 = &f->head3[hash3(f->in + i)];
+		uint32_t *h3 = &f->head3[find_hash3(f->in + i)];
 
 		r->root = f->head4[h];
 		r->d2 = now - *h2;
@@ -352,7 +333,7 @@ find_roots(struct finder *f, uint32_t from, uint32_t to)
 		r->done = 0;
 		f->head4[h] = *h2 = *h3 = now;
 		if (i + AHEAD < to) {
-			h = hash4(f->in + i + AHEAD, f->hash_log);
+			h = find_hash4(f->in + i + AHEAD, f->hash_log);
 			ahead[i % AHEAD] = h;
 			__builtin_prefetch(&f->head4[h], 1);
 		}
@@ -457,8 +438,8 @@ search_end(struct finder *f, uint32_t from, uint32_t to)
 		uint32_t now = pos + dict + 1, limit = f->len - pos < f->nice ?
 		    f->len - pos : f->nice;
 		uint32_t *h2 = &f->head2[load_le16(cur)];
-		uint32_t *h3 = &f->head3[hash3(cur)];
-		uint32_t *h4 = &f->head4[hash4(cur, f->hash_log)];
+		uint32_t *h3 = &f->head3[find_hash3(cur)];
+		uint32_t *h4 = &f->head4[find_hash4(cur, f->hash_log)];
 		uint32_t d2 = now - *h2, d3 = now - *h3, match = *h4;
 		uint32_t *link1 = &sons[2 * slot], *link0 = link1 + 1;
 		uint32_t len0 = 0, len1 = 0, best, count;

@@ -5,6 +5,8 @@
 #ifndef COLDPRESS_LZMA_FIND_H
 #define COLDPRESS_LZMA_FIND_H
 
+#include "base/bytes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +18,25 @@ enum {
 	FIND_SEGMENT_LOG = 12,
 	FIND_SEGMENT = 1 << FIND_SEGMENT_LOG,
 	/* the most pairs of a position: lengths 2 to 273 */
-	FIND_PAIRS_MAX = LZMA_MATCH_MAX - 1
+	FIND_PAIRS_MAX = LZMA_MATCH_MAX - 1,
+	/* entries of the tables by two bytes, and by three */
+	FIND_HASH2 = 1 << 16,
+	FIND_HASH3_LOG = 16,
+	FIND_HUGE_PAGE = 2 << 20
 };
+
+/* The hashes of four bytes, and of the first three of them. */
+static inline uint32_t
+find_hash4(const uint8_t *p, unsigned log)
+{
+	return load_le32(p) * 0x9e3779b1U >> (32 - log);
+}
+
+static inline uint32_t
+find_hash3(const uint8_t *p)
+{
+	return (load_le32(p) << 8) * 0x9e3779b1U >> (32 - FIND_HASH3_LOG);
+}
 
 struct find_pair {
 	uint16_t len;
@@ -45,6 +64,14 @@ struct find_table {
 	uint32_t *p;		/* and the numbers in it */
 	uint64_t cap;
 };
+
+/*
+ * Makes t, zeroed or used before, a table of at least n numbers, without keeping its
+ * content; t->block is freed with sys_free().  Allocates FIND_HUGE_PAGE more: huge
+ * pages make this much faster, because almost every access would miss the TLB.
+ * Returns 0 or -ENOMEM.
+ */
+int find_table_grow(struct find_table *t, uint64_t n);
 
 struct finder {
 	/* what is searched */

@@ -7,6 +7,7 @@
 #ifndef COLDPRESS_LZMA_MODEL_H
 #define COLDPRESS_LZMA_MODEL_H
 
+#include "lzma_agree.h"
 #include "lzma_chain.h"
 #include "lzma_find.h"
 
@@ -173,6 +174,31 @@ static inline unsigned
 dist_row(uint32_t len)
 {
 	return len < 5 ? len - 2 : 3;
+}
+
+/*
+ * Returns the length of the best repeated distance at pos, and which it is; or 0.
+ */
+static inline uint32_t
+lzma_best_rep(const struct lzma_parser *z, uint32_t pos, unsigned *rep)
+{
+	const uint8_t *p = z->in + pos;
+	uint32_t limit = z->len - pos, best = 0;
+
+	if (limit > LZMA_MATCH_MAX)
+		limit = LZMA_MATCH_MAX;
+	for (unsigned i = 0; limit >= 2 && i < REPS; i++) {
+		uint32_t dist = z->reps[i], len;
+
+		if (dist >= pos || load_le16(p) != load_le16(p - dist - 1))
+			continue;
+		len = lzma_agree(p, p - dist - 1, 2, limit);
+		if (len > best) {
+			best = len;
+			*rep = i;
+		}
+	}
+	return best;
 }
 
 #endif

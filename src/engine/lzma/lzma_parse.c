@@ -13,7 +13,6 @@
  * The prices follow the probabilities with a delay, because they change with
  * every symbol and tables are expensive.
  */
-#include "lzma_agree.h"
 #include "lzma_model.h"
 
 #include "base/bytes.h"
@@ -449,7 +448,7 @@ void
 lzma_parse(struct lzma_parser *z, uint32_t pos)
 {
 	struct place a = { .p = z->in + pos, .pos = pos, .end = 1 };
-	uint32_t rest = z->len - pos, pairs, longest = 0, best = 0;
+	uint32_t rest = z->len - pos, pairs, longest = 0, best;
 	uint32_t limit = rest < LZMA_MATCH_MAX ? rest : LZMA_MATCH_MAX;
 	const struct find_pair *pair = lzma_matches(z, pos, &pairs);
 	unsigned rep = 0;
@@ -458,17 +457,7 @@ lzma_parse(struct lzma_parser *z, uint32_t pos)
 		one_symbol(z, SYMBOL_LITERAL, 1);
 		return;
 	}
-	for (unsigned i = 0; i < REPS; i++) {
-		uint32_t dist = z->reps[i], len;
-
-		if (dist >= pos || load_le16(a.p) != load_le16(a.p - dist - 1))
-			continue;
-		len = lzma_agree(a.p, a.p - dist - 1, 2, limit);
-		if (len > best) {
-			best = len;
-			rep = i;
-		}
-	}
+	best = lzma_best_rep(z, pos, &rep);
 	if (best >= z->nice) {
 		one_symbol(z, rep, best);
 		return;
