@@ -170,6 +170,26 @@ every_level(void **state)
 	}
 }
 
+/* A block does not remember the one before. */
+static void
+reused(void **state)
+{
+	(void)state;
+	for (unsigned way = 0; way < WAYS; way++) {
+		struct lzma2_params p;
+		struct lzma2_encoder *e;
+
+		params_of(&p, way);
+		e = lzma2_encoder_new(&p);
+		assert_non_null(e);
+		for (size_t n = 1; n < 12; n++) {
+			check(e, &p, (const uint8_t *)"aaaaaaaaaaaa", n);
+			check(e, &p, (const uint8_t *)"abcdefghijkl", n);
+		}
+		lzma2_encoder_free(e);
+	}
+}
+
 /* Every period up to more than the longest match. */
 static void
 every_period(void **state)
@@ -347,7 +367,7 @@ exact_room(void **state)
 	lzma2_encoder_free(e);
 }
 
-enum { LEN = 3000, DICT = 1000, NICE = 40 };
+enum { LEN = 4500, DICT = 1000, NICE = 40 };
 
 /* Compares the matches at i with a search of everything. */
 static void
@@ -404,13 +424,16 @@ by_trees(void **state)
 	}
 }
 
-/* With some choice of groups, or little; each position, or some of them. */
+/*
+ * With some choice of groups, or little; each position, or some of them.  What
+ * precedes the block goes on in it, but is no match.
+ */
 static void
 by_chains(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < KINDS * 4; k++) {
-		uint8_t *in = made(LEN, k / 4);
+		uint8_t *all = made(DICT + LEN, k / 4), *in = all + DICT;
 		struct chain *c = calloc(1, sizeof(*c));
 
 		assert_non_null(c);
@@ -433,7 +456,7 @@ by_chains(void **state)
 		}
 		chain_close(c);
 		free(c);
-		free(in);
+		free(all);
 	}
 }
 
@@ -498,6 +521,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_size),
 		cmocka_unit_test(every_level),
+		cmocka_unit_test(reused),
 		cmocka_unit_test(every_period),
 		cmocka_unit_test(every_property),
 		cmocka_unit_test(far_end),
