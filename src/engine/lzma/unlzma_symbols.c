@@ -35,35 +35,60 @@ enum {
  */
 #if defined(__x86_64__) && defined(__GNUC__)
 
+/*
+ * What begins a bit; "ae" (the carry flag is clear) then means that it is a one.
+ * The moves that follow leave the flags alone.
+ */
+#define ASM_BIT								\
+	"movl %[range], %[other]\n\t"					\
+	"shrl %[bits], %[range]\n\t"					\
+	"imull %[p], %[range]\n\t"					\
+	"movl %[code], %[t]\n\t"					\
+	"subl %[range], %[other]\n\t"					\
+	"subl %[range], %[code]\n\t"					\
+	"cmovael %[other], %[range]\n\t"				\
+	"cmovbl %[t], %[code]\n\t"					\
+	"leal %c[towards](%q[p]), %[t]\n\t"				\
+	"cmovael %[p], %[t]\n\t"
+/* and what ends it */
+#define ASM_ADAPT							\
+	"sarl %[rate], %[t]\n\t"					\
+	"subl %[t], %[p]"
+
 EACH void
 tree_bit(uint32_t *range, uint32_t *code, size_t *m, uint32_t *p,
     uint32_t *zero, uint32_t one)
 {
-	uint32_t bound, t;
+	uint32_t other, t;
 
 	__asm__(
-	    "movl %[range], %[bound]\n\t"
-	    "shrl %[bits], %[bound]\n\t"
-	    "imull %[p], %[bound]\n\t"
-	    "movl %[code], %[t]\n\t"
-	    "subl %[bound], %[range]\n\t"
-	    "subl %[bound], %[code]\n\t"
-	    "cmovbl %[bound], %[range]\n\t"
-	    "cmovbl %[t], %[code]\n\t"
-	    "movl $0, %[bound]\n\t"
-	    "movl %[towards], %[t]\n\t"
+	    ASM_BIT
 	    "cmovael %[one], %[zero]\n\t"
-	    "cmovael %[bound], %[t]\n\t"
 	    "leaq (%[m],%[m]), %[m]\n\t"
 	    "sbbq $-1, %[m]\n\t"
-	    "addl %[p], %[t]\n\t"
-	    "sarl %[rate], %[t]\n\t"
-	    "subl %[t], %[p]"
+	    ASM_ADAPT
 	    : [range] "+r" (*range), [code] "+r" (*code), [m] "+r" (*m),
-	      [p] "+r" (*p), [zero] "+r" (*zero), [bound] "=&r" (bound),
+	      [p] "+r" (*p), [zero] "+r" (*zero), [other] "=&r" (other),
 	      [t] "=&r" (t)
 	    : [one] "r" (one), [bits] "i" (BITS), [rate] "i" (RATE),
 	      [towards] "i" (TOWARDS_ONE)
+	    : "cc");
+}
+
+/* The last one, which has no children. */
+EACH void
+last_bit(uint32_t *range, uint32_t *code, size_t *m, uint32_t *p)
+{
+	uint32_t other, t;
+
+	__asm__(
+	    ASM_BIT
+	    "leaq (%[m],%[m]), %[m]\n\t"
+	    "sbbq $-1, %[m]\n\t"
+	    ASM_ADAPT
+	    : [range] "+r" (*range), [code] "+r" (*code), [m] "+r" (*m),
+	      [p] "+r" (*p), [other] "=&r" (other), [t] "=&r" (t)
+	    : [bits] "i" (BITS), [rate] "i" (RATE), [towards] "i" (TOWARDS_ONE)
 	    : "cc");
 }
 
@@ -76,36 +101,54 @@ matched_bit(uint32_t *range, uint32_t *code, uint32_t *p, uint32_t *zero,
     uint32_t one, size_t *node, size_t next_node, size_t *alike,
     size_t next_alike)
 {
-	uint32_t bound, t;
+	uint32_t other, t;
 
 	__asm__(
-	    "movl %[range], %[bound]\n\t"
-	    "shrl %[bits], %[bound]\n\t"
-	    "imull %[p], %[bound]\n\t"
-	    "movl %[code], %[t]\n\t"
-	    "subl %[bound], %[range]\n\t"
-	    "subl %[bound], %[code]\n\t"
-	    "cmovbl %[bound], %[range]\n\t"
-	    "cmovbl %[t], %[code]\n\t"
-	    "movl $0, %[bound]\n\t"
-	    "movl %[towards], %[t]\n\t"
+	    ASM_BIT
 	    "cmovael %[one], %[zero]\n\t"
 	    "cmovaeq %[next_node], %[node]\n\t"
 	    "cmovaeq %[next_alike], %[alike]\n\t"
-	    "cmovael %[bound], %[t]\n\t"
-	    "addl %[p], %[t]\n\t"
-	    "sarl %[rate], %[t]\n\t"
-	    "subl %[t], %[p]"
+	    ASM_ADAPT
 	    : [range] "+r" (*range), [code] "+r" (*code), [p] "+r" (*p),
 	      [zero] "+r" (*zero), [node] "+r" (*node), [alike] "+r" (*alike),
-	      [bound] "=&r" (bound), [t] "=&r" (t)
+	      [other] "=&r" (other), [t] "=&r" (t)
 	    : [one] "r" (one), [next_node] "r" (next_node),
 	      [next_alike] "r" (next_alike), [bits] "i" (BITS),
 	      [rate] "i" (RATE), [towards] "i" (TOWARDS_ONE)
 	    : "cc");
 }
 
+/* One bit with equal chances, which is appended to *bits. */
+EACH void
+direct_bit(uint32_t *range, uint32_t *code, uint32_t *bits)
+{
+	uint32_t t;
+
+	__asm__(
+	    "shrl $1, %[range]\n\t"
+	    "movl %[code], %[t]\n\t"
+	    "subl %[range], %[code]\n\t"
+	    "cmovbl %[t], %[code]\n\t"
+	    "leal (%q[bits],%q[bits]), %[bits]\n\t"
+	    "sbbl $-1, %[bits]"
+	    : [range] "+r" (*range), [code] "+r" (*code), [bits] "+r" (*bits),
+	      [t] "=&r" (t)
+	    :
+	    : "cc");
+}
+
 #else
+
+EACH void
+direct_bit(uint32_t *range, uint32_t *code, uint32_t *bits)
+{
+	uint32_t none;
+
+	*range >>= 1;
+	none = 0 - (uint32_t)(*code < *range);
+	*code -= *range & ~none;
+	*bits = 2 * *bits + 1 + none;
+}
 
 EACH void
 tree_bit(uint32_t *range, uint32_t *code, size_t *m, uint32_t *p,
@@ -120,6 +163,14 @@ tree_bit(uint32_t *range, uint32_t *code, size_t *m, uint32_t *p,
 	*p = bit ? *p - (*p >> RATE) :
 	    *p + (((1 << BITS) - *p) >> RATE);
 	*zero = bit ? one : *zero;
+}
+
+EACH void
+last_bit(uint32_t *range, uint32_t *code, size_t *m, uint32_t *p)
+{
+	uint32_t none = 0;
+
+	tree_bit(range, code, m, p, &none, 0);
 }
 
 EACH void
@@ -181,20 +232,20 @@ copy_match(uint8_t *out, const uint8_t *from, size_t distance, size_t len)
 }
 
 /*
- * Has the bytes of a match loaded when all but the last bits of its distance are
- * known: they are often not in the cache, and the next symbol needs the last of
- * them.
+ * Has the bytes of a match loaded when all but the last 4 bits of its distance
+ * are known: they are often not in the cache, and the next symbol needs the last
+ * of them.  An invalid distance does no harm.
  */
 EACH void
 prefetch_match(const uint8_t *begin, const uint8_t *out, size_t distance,
     size_t ring)
 {
-	size_t have = (size_t)(out - begin);
+	uintptr_t from = (uintptr_t)out - distance;
 
-	if (distance < have)
-		__builtin_prefetch(out - distance);
-	else if (ring > 0 && distance < have + ring)
-		__builtin_prefetch(out + (ptrdiff_t)(ring - distance));
+	if (RARELY(distance >= (size_t)(out - begin)))
+		from += ring;
+	__builtin_prefetch((const void *)(from - 16));
+	__builtin_prefetch((const void *)(from + 16));
 }
 
 /* The variables of decode() that the macros below use by name. */
@@ -237,11 +288,10 @@ prefetch_match(const uint8_t *begin, const uint8_t *out, size_t distance,
 	now = zero;							\
 } while (0)
 #define TREE_LAST() do {						\
-	uint32_t none = 0;						\
 	size_t node = m;						\
 									\
 	NEED_BYTE();							\
-	tree_bit(&range, &code, &m, &now, &none, 0);			\
+	last_bit(&range, &code, &m, &now);				\
 	tree[node] = (uint16_t)now;					\
 } while (0)
 
@@ -311,6 +361,7 @@ decode(struct unlzma_place *s, const uint8_t *in_end, const uint8_t *out_stop,
 		struct unlzma_lengths *lengths;
 		size_t len, back;
 		const uint8_t *from;
+		bool across;
 
 		NEED_BYTE();
 		if (IS_ZERO(p->is_match[state][posed])) {
@@ -455,14 +506,9 @@ decode(struct unlzma_place *s, const uint8_t *in_end, const uint8_t *out_stop,
 					rep0 += reversed[m] >> (5 - more);
 				} else {
 					for (more -= 4; more > 0; more--) {
-						uint32_t over;
-
 						NEED_BYTE();
-						range >>= 1;
-						code -= range;
-						over = 0 - (code >> 31);
-						code += range & over;
-						rep0 = 2 * rep0 + 1 + over;
+						direct_bit(&range, &code,
+						    &rep0);
 					}
 					rep0 <<= 4;
 					prefetch_match(begin, out, rep0,
@@ -499,9 +545,11 @@ decode(struct unlzma_place *s, const uint8_t *in_end, const uint8_t *out_stop,
 			why = UNLZMA_BAD;
 			break;
 		}
-		if (careful || RARELY(from > out)) {
-			const uint8_t *around = from > out ?
-			    begin + s->ring : NULL;
+		/* from the ring's end to its start */
+		across = RARELY(from > out) &&
+		    len > (size_t)(begin + s->ring - from);
+		if (careful || RARELY(across)) {
+			const uint8_t *around = across ? begin + s->ring : NULL;
 
 			for (; len > 0; len--) {
 				*out++ = *from++;
