@@ -158,6 +158,24 @@ recovers(enum server_mode mode, unsigned every, const char *credentials)
 	client_close(&c);
 }
 
+/* A fault to recover from, of every n-th reply, as a case for at_once(). */
+struct recovery {
+	enum server_mode mode;
+	unsigned every;
+	const char *credentials;
+};
+#define RECOVERS(test, ...)						\
+	{ #test "(" #__VA_ARGS__ ")", test, NULL, NULL,			\
+	    &(struct recovery){ __VA_ARGS__ } }
+
+static inline void
+test_recovers(void **state)
+{
+	const struct recovery *r = *state;
+
+	recovers(r->mode, r->every, r->credentials);
+}
+
 /* Parallel readers, which together perform a given number of reads. */
 struct readers {
 	struct client *c;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "at_once.h"
 #include "http_client.h"
 
 #include <errno.h>
@@ -71,23 +72,6 @@ test_learns(void **state)
 		assert_true(n[HTTP_READ].requests - first < first);
 		client_close(&c);
 	}
-}
-
-static void
-test_recovers(void **state)
-{
-	static const enum server_mode modes[] = { SERVER_DIES, SERVER_IGNORES,
-		SERVER_SHORT, SERVER_LONG, SERVER_MOVES, SERVER_NO_RANGE,
-		SERVER_500, SERVER_503, SERVER_REDIRECTS, SERVER_ONE_RANGE,
-		SERVER_WHOLE_FOR_MANY, SERVER_BAD_PARTS, SERVER_GARBAGE,
-		SERVER_ENCODES };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
-		recovers(modes[i], 2, NULL);
-	recovers(SERVER_REDIRECTS, 1, NULL);
-	recovers(SERVER_TOKEN, 1, NULL);
-	recovers(SERVER_BASIC, 1, "user:password");
 }
 
 /* What a server redirected to is asked again, until it has expired. */
@@ -287,7 +271,23 @@ main(void)
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_learns),
-		cmocka_unit_test(test_recovers),
+		RECOVERS(test_recovers, SERVER_DIES, 2, NULL),
+		RECOVERS(test_recovers, SERVER_IGNORES, 2, NULL),
+		RECOVERS(test_recovers, SERVER_SHORT, 2, NULL),
+		RECOVERS(test_recovers, SERVER_LONG, 2, NULL),
+		RECOVERS(test_recovers, SERVER_MOVES, 2, NULL),
+		RECOVERS(test_recovers, SERVER_NO_RANGE, 2, NULL),
+		RECOVERS(test_recovers, SERVER_500, 2, NULL),
+		RECOVERS(test_recovers, SERVER_503, 2, NULL),
+		RECOVERS(test_recovers, SERVER_REDIRECTS, 2, NULL),
+		RECOVERS(test_recovers, SERVER_ONE_RANGE, 2, NULL),
+		RECOVERS(test_recovers, SERVER_WHOLE_FOR_MANY, 2, NULL),
+		RECOVERS(test_recovers, SERVER_BAD_PARTS, 2, NULL),
+		RECOVERS(test_recovers, SERVER_GARBAGE, 2, NULL),
+		RECOVERS(test_recovers, SERVER_ENCODES, 2, NULL),
+		RECOVERS(test_recovers, SERVER_REDIRECTS, 1, NULL),
+		RECOVERS(test_recovers, SERVER_TOKEN, 1, NULL),
+		RECOVERS(test_recovers, SERVER_BASIC, 1, "user:password"),
 		cmocka_unit_test(test_target_expires),
 		cmocka_unit_test(test_hands_on),
 		cmocka_unit_test(test_flips),
@@ -297,5 +297,6 @@ main(void)
 		cmocka_unit_test(test_get),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return at_once(tests, sizeof(tests) / sizeof(*tests), set_up,
+	    tear_down);
 }

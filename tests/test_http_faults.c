@@ -1,44 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "at_once.h"
 #include "http_client.h"
 
 /* Every reply is bad; each of many parallel reads ends with this error. */
-static void
-fails(enum server_mode mode, int want)
-{
-	struct client c;
-	bool right;
-
-	timeout_s = want == -ETIMEDOUT ? SHORT_S : LONG_S;
-	c = client_open(mode, 1, NULL);
-	read_all(&c, TIMES, want, server_mode_names[mode]);
-	/* afterwards, reads work again */
-	server_set(server, SERVER_GOOD, 1);
-	if (want != -ESTALE)
-		assert_int_equal(read_some(&c, 1, &right), 0);
-	client_close(&c);
-}
+struct failure {
+	enum server_mode mode;
+	int want;
+};
 
 static void
 test_fails(void **state)
 {
-	static const struct {
-		enum server_mode mode;
-		int want;
-	} cases[] = {
-		{ SERVER_404, -ENOENT }, { SERVER_416, -ENODATA },
-		{ SERVER_429, -ETIMEDOUT }, { SERVER_500, -ETIMEDOUT },
-		{ SERVER_503, -ETIMEDOUT }, { SERVER_MOVES, -ETIMEDOUT },
-		{ SERVER_NO_RANGE, -ETIMEDOUT }, { SERVER_LOOPS, -ELOOP },
-		{ SERVER_LEAVES, -EPROTONOSUPPORT },
-		{ SERVER_SILENT, -ETIMEDOUT }, { SERVER_GARBAGE, -ETIMEDOUT },
-		{ SERVER_ENCODES, -ETIMEDOUT }, { SERVER_CHANGES, -ESTALE },
-		{ SERVER_ENDLESS_HEAD, -ETIMEDOUT },
-		{ SERVER_BASIC, -EACCES },
-	};
+	const struct failure *f = *state;
+	struct client c;
+	bool right;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		fails(cases[i].mode, cases[i].want);
+	timeout_s = f->want == -ETIMEDOUT ? SHORT_S : LONG_S;
+	c = client_open(f->mode, 1, NULL);
+	read_all(&c, TIMES, f->want, server_mode_names[f->mode]);
+	/* afterwards, reads work again */
+	server_set(server, SERVER_GOOD, 1);
+	if (f->want != -ESTALE)
+		assert_int_equal(read_some(&c, 1, &right), 0);
+	client_close(&c);
 }
 
 /* A server that has stopped. */
@@ -58,13 +42,32 @@ test_gone(void **state)
 	server = server_start(dir);
 }
 
+#define FAILS(mode, want)						\
+	{ "fails(" #mode ", " #want ")", test_fails, NULL, NULL,	\
+	    &(struct failure){ mode, want } }
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fails),
+		FAILS(SERVER_404, -ENOENT),
+		FAILS(SERVER_416, -ENODATA),
+		FAILS(SERVER_429, -ETIMEDOUT),
+		FAILS(SERVER_500, -ETIMEDOUT),
+		FAILS(SERVER_503, -ETIMEDOUT),
+		FAILS(SERVER_MOVES, -ETIMEDOUT),
+		FAILS(SERVER_NO_RANGE, -ETIMEDOUT),
+		FAILS(SERVER_LOOPS, -ELOOP),
+		FAILS(SERVER_LEAVES, -EPROTONOSUPPORT),
+		FAILS(SERVER_SILENT, -ETIMEDOUT),
+		FAILS(SERVER_GARBAGE, -ETIMEDOUT),
+		FAILS(SERVER_ENCODES, -ETIMEDOUT),
+		FAILS(SERVER_CHANGES, -ESTALE),
+		FAILS(SERVER_ENDLESS_HEAD, -ETIMEDOUT),
+		FAILS(SERVER_BASIC, -EACCES),
 		cmocka_unit_test(test_gone),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return at_once(tests, sizeof(tests) / sizeof(*tests), set_up,
+	    tear_down);
 }

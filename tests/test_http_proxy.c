@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "at_once.h"
 #include "http_client.h"
 #include "http_proxy.h"
 #include "tls_made.h"
@@ -57,35 +58,31 @@ reads(enum proxy_mode mode, unsigned every, unsigned threads, int n)
 	assert_true(proxy_connections(proxy) > before);
 }
 
+struct proxied {
+	enum proxy_mode mode;
+	unsigned every, threads;
+	const char *credentials;
+	/* of every read: the proxy may be in front of all servers, or, with
+	 * TLS, only this one */
+	int plain, tls;
+};
+
 static void
-all_modes(bool tls)
+test_plain(void **state)
 {
-	use("", tls);
-	reads(PROXY_GOOD, 1, CONNECTIONS, 0);
-	reads(PROXY_CUTS, 2, CONNECTIONS, 0);
-	reads(PROXY_RESETS, 2, CONNECTIONS, 0);
-	reads(PROXY_STALLS, 40, CONNECTIONS, 0);
-	/* the proxy may be in front of all servers, or only this one */
-	reads(PROXY_REFUSES, 1, TIMES, tls ? -ETIMEDOUT : -EACCES);
-	reads(PROXY_ASKS, 1, TIMES, tls ? -ETIMEDOUT : -EPROTO);
-	use("user:password@", tls);
-	reads(PROXY_ASKS, 1, CONNECTIONS, 0);
-	use("user:wrong@", tls);
-	reads(PROXY_ASKS, 1, TIMES, tls ? -ETIMEDOUT : -EPROTO);
+	const struct proxied *p = *state;
+
+	use(p->credentials, false);
+	reads(p->mode, p->every, p->threads, p->plain);
 }
 
 static void
-test_http(void **state)
+test_tls(void **state)
 {
-	(void)state;
-	all_modes(false);
-}
+	const struct proxied *p = *state;
 
-static void
-test_https(void **state)
-{
-	(void)state;
-	all_modes(true);
+	use(p->credentials, true);
+	reads(p->mode, p->every, p->threads, p->tls);
 }
 
 static void
@@ -155,15 +152,29 @@ test_messages(void **state)
 	    "127.0.0.1:");
 }
 
+#define PROXIED(...)							\
+	{ "plain(" #__VA_ARGS__ ")", test_plain, NULL, NULL,		\
+	    &(struct proxied){ __VA_ARGS__ } },				\
+	{ "tls(" #__VA_ARGS__ ")", test_tls, NULL, NULL,		\
+	    &(struct proxied){ __VA_ARGS__ } }
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_http),
-		cmocka_unit_test(test_https),
+		PROXIED(PROXY_GOOD, 1, CONNECTIONS, "", 0, 0),
+		PROXIED(PROXY_CUTS, 2, CONNECTIONS, "", 0, 0),
+		PROXIED(PROXY_RESETS, 2, CONNECTIONS, "", 0, 0),
+		PROXIED(PROXY_STALLS, 40, CONNECTIONS, "", 0, 0),
+		PROXIED(PROXY_REFUSES, 1, TIMES, "", -EACCES, -ETIMEDOUT),
+		PROXIED(PROXY_ASKS, 1, TIMES, "", -EPROTO, -ETIMEDOUT),
+		PROXIED(PROXY_ASKS, 1, CONNECTIONS, "user:password@", 0, 0),
+		PROXIED(PROXY_ASKS, 1, TIMES, "user:wrong@", -EPROTO,
+		    -ETIMEDOUT),
 		cmocka_unit_test(test_no_proxy),
 		cmocka_unit_test(test_messages),
 	};
 
-	return cmocka_run_group_tests(tests, set_up_proxy, tear_down_proxy);
+	return at_once(tests, sizeof(tests) / sizeof(*tests), set_up_proxy,
+	    tear_down_proxy);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "at_once.h"
 #include "http_client.h"
 
 #include <arpa/inet.h>
@@ -9,10 +10,8 @@
 static void
 test_stalls(void **state)
 {
-	(void)state;
 	timeout_s = STALL_S;
-	recovers(SERVER_STALLS, 40, NULL);
-	recovers(SERVER_SILENT, 40, NULL);
+	test_recovers(state);
 }
 
 /* Every connection is half-open after its first reply, and is kept. */
@@ -89,11 +88,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stalls),
+		RECOVERS(test_stalls, SERVER_STALLS, 40, NULL),
+		RECOVERS(test_stalls, SERVER_SILENT, 40, NULL),
 		cmocka_unit_test(test_deaf),
 		cmocka_unit_test(test_vanishes),
 		cmocka_unit_test(test_no_connection),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return at_once(tests, sizeof(tests) / sizeof(*tests), set_up,
+	    tear_down);
 }

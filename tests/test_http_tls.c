@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "at_once.h"
 #include "http_client.h"
 #include "http_private.h"
 #include "lazy/http/http_servers.h"
@@ -140,16 +141,10 @@ test_demotes(void **state)
 
 /* Reads recover from the same faults as without TLS. */
 static void
-test_recovers(void **state)
+test_recovers_in_tls(void **state)
 {
-	static const enum server_mode modes[] = { SERVER_GOOD, SERVER_DIES,
-		SERVER_SHORT, SERVER_503, SERVER_MOVES, SERVER_GARBAGE };
-
-	(void)state;
 	secure(good, good);
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
-		recovers(modes[i], 2, NULL);
-	recovers(SERVER_BASIC, 1, "user:password");
+	test_recovers(state);
 }
 
 /* A password is not sent in clear text, whoever asks for it there. */
@@ -171,7 +166,7 @@ test_token_in_clear(void **state)
 
 /* If only one side speaks TLS, reads fail. */
 static void
-test_other_protocol(void **state)
+test_no_tls(void **state)
 {
 	struct client c;
 
@@ -181,6 +176,15 @@ test_other_protocol(void **state)
 	c = client_open(SERVER_GOOD, 1, NULL);
 	read_all(&c, TIMES, -ETIMEDOUT, "no TLS");
 	client_close(&c);
+}
+
+static void
+test_tls_instead(void **state)
+{
+	struct client c;
+
+	(void)state;
+	timeout_s = SHORT_S;
 	secure(good, NULL);
 	c = client_open(SERVER_GOOD, 1, NULL);
 	read_all(&c, TIMES, -ETIMEDOUT, "TLS instead");
@@ -327,13 +331,21 @@ main(void)
 		cmocka_unit_test(test_refused_slowly),
 		cmocka_unit_test(test_expires),
 		cmocka_unit_test(test_demotes),
-		cmocka_unit_test(test_recovers),
+		RECOVERS(test_recovers_in_tls, SERVER_GOOD, 2, NULL),
+		RECOVERS(test_recovers_in_tls, SERVER_DIES, 2, NULL),
+		RECOVERS(test_recovers_in_tls, SERVER_SHORT, 2, NULL),
+		RECOVERS(test_recovers_in_tls, SERVER_503, 2, NULL),
+		RECOVERS(test_recovers_in_tls, SERVER_MOVES, 2, NULL),
+		RECOVERS(test_recovers_in_tls, SERVER_GARBAGE, 2, NULL),
+		RECOVERS(test_recovers_in_tls, SERVER_BASIC, 1, "user:password"),
 		cmocka_unit_test(test_token_in_clear),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_renewed),
 		cmocka_unit_test(test_kin),
-		cmocka_unit_test(test_other_protocol),
+		cmocka_unit_test(test_no_tls),
+		cmocka_unit_test(test_tls_instead),
 	};
 
-	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
+	return at_once(tests, sizeof(tests) / sizeof(*tests), set_up_tls,
+	    tear_down_tls);
 }
