@@ -169,7 +169,7 @@ struct recovery {
 	    &(struct recovery){ __VA_ARGS__ } }
 
 static inline void
-test_recovers(void **state)
+test_recovery(void **state)
 {
 	const struct recovery *r = *state;
 

@@ -11,7 +11,7 @@ static void
 test_stalls(void **state)
 {
 	timeout_s = STALL_S;
-	test_recovers(state);
+	test_recovery(state);
 }
 
 /* Every connection is half-open after its first reply, and is kept. */

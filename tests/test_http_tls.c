@@ -141,10 +141,10 @@ test_demotes(void **state)
 
 /* Reads recover from the same faults as without TLS. */
 static void
-test_recovers_in_tls(void **state)
+test_recovery_in_tls(void **state)
 {
 	secure(good, good);
-	test_recovers(state);
+	test_recovery(state);
 }
 
 /* A password is not sent in clear text, whoever asks for it there. */
@@ -331,13 +331,13 @@ main(void)
 		cmocka_unit_test(test_refused_slowly),
 		cmocka_unit_test(test_expires),
 		cmocka_unit_test(test_demotes),
-		RECOVERS(test_recovers_in_tls, SERVER_GOOD, 2, NULL),
-		RECOVERS(test_recovers_in_tls, SERVER_DIES, 2, NULL),
-		RECOVERS(test_recovers_in_tls, SERVER_SHORT, 2, NULL),
-		RECOVERS(test_recovers_in_tls, SERVER_503, 2, NULL),
-		RECOVERS(test_recovers_in_tls, SERVER_MOVES, 2, NULL),
-		RECOVERS(test_recovers_in_tls, SERVER_GARBAGE, 2, NULL),
-		RECOVERS(test_recovers_in_tls, SERVER_BASIC, 1, "user:password"),
+		RECOVERS(test_recovery_in_tls, SERVER_GOOD, 2, NULL),
+		RECOVERS(test_recovery_in_tls, SERVER_DIES, 2, NULL),
+		RECOVERS(test_recovery_in_tls, SERVER_SHORT, 2, NULL),
+		RECOVERS(test_recovery_in_tls, SERVER_503, 2, NULL),
+		RECOVERS(test_recovery_in_tls, SERVER_MOVES, 2, NULL),
+		RECOVERS(test_recovery_in_tls, SERVER_GARBAGE, 2, NULL),
+		RECOVERS(test_recovery_in_tls, SERVER_BASIC, 1, "user:password"),
 		cmocka_unit_test(test_token_in_clear),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_renewed),
