@@ -58,7 +58,7 @@ enum {
 	PARSE_MAX = 4096,	/* positions that a parse may look ahead */
 	/* by how many matches, ... the tables of prices may be behind */
 	DIST_AGE = 32,
-	LEN_AGE = 16,
+	LEN_AGE = 8,		/* and less at first */
 	ALIGN_AGE = 16
 };
 
@@ -78,7 +78,8 @@ struct lzma_node {
 
 struct lzma_len_prices {
 	uint16_t price[POS_STATES][LZMA_MATCH_MAX + 1];
-	uint32_t age[POS_STATES];	/* uses until they are computed anew */
+	uint32_t age[POS_STATES];	/* uses until they are computed anew, */
+	uint32_t next[POS_STATES];	/* and how many there will be then */
 };
 
 struct lzma_parser {

@@ -92,25 +92,48 @@ reverse_price(const struct lzma_parser *z, const uint16_t *tree,
 	return price;
 }
 
+/* The prices of the first `count` numbers in a tree, each added to base. */
+static void
+tree_prices(const struct lzma_parser *z, const uint16_t *tree, unsigned bits,
+    uint32_t base, uint32_t count, uint16_t *to)
+{
+	uint16_t price[1 << 8] = { (uint16_t)base };
+
+	/* nodes of a level become those of the next, from the last on */
+	for (unsigned level = 0; level < bits; level++) {
+		const uint16_t *nodes = tree + ((size_t)1 << level);
+		uint32_t i = ((count - 1) >> (bits - level)) + 1;
+
+		while (i-- > 0) {
+			uint32_t one = price_of(z, nodes[i], 1);
+
+			price[2 * i + 1] = (uint16_t)(price[i] + one);
+			price[2 * i] = (uint16_t)(price[i] +
+			    price_of(z, nodes[i], 0));
+		}
+	}
+	memcpy(to, price, count * sizeof(*to));
+}
+
 static void
 len_prices(const struct lzma_parser *z, struct lzma_len_prices *p,
     const struct lzma_lengths *l, uint32_t pos_state)
 {
-	uint32_t low = price_of(z, l->choice, 0);
-	uint32_t mid = price_of(z, l->choice, 1) + price_of(z, l->choice2, 0);
-	uint32_t high = price_of(z, l->choice, 1) + price_of(z, l->choice2, 1);
+	uint32_t low = price_of(z, l->choice, 0), one = price_of(z, l->choice, 1);
+	uint32_t mid = one + price_of(z, l->choice2, 0);
+	uint32_t high = one + price_of(z, l->choice2, 1);
 	uint16_t *to = p->price[pos_state] + LZMA_MATCH_MIN;
-	uint32_t count = z->nice - LZMA_MATCH_MIN + 1, i;
+	uint32_t count = z->nice - LZMA_MATCH_MIN + 1;
 
-	for (i = 0; i < 8 && i < count; i++)
-		to[i] = (uint16_t)(low + tree_price(z, l->low[pos_state], 3,
-		    i));
-	for (; i < 16 && i < count; i++)
-		to[i] = (uint16_t)(mid + tree_price(z, l->mid[pos_state], 3,
-		    i - 8));
-	for (; i < count; i++)
-		to[i] = (uint16_t)(high + tree_price(z, l->high, 8, i - 16));
-	p->age[pos_state] = LEN_AGE;
+	tree_prices(z, l->low[pos_state], 3, low, count < 8 ? count : 8, to);
+	if (count > 8)
+		tree_prices(z, l->mid[pos_state], 3, mid, count < 16 ?
+		    count - 8 : 8, to + 8);
+	if (count > 16)
+		tree_prices(z, l->high, 8, high, count - 16, to + 16);
+	p->age[pos_state] = p->next[pos_state];
+	if (p->next[pos_state] < LEN_AGE)
+		p->next[pos_state] *= 2;
 }
 
 static void
@@ -157,6 +180,7 @@ lzma_parser_reset(struct lzma_parser *z)
 	for (unsigned i = 0; i < REPS; i++)
 		z->reps[i] = 0;
 	for (uint32_t ps = 0; ps <= z->pb_mask; ps++) {
+		z->match_len.next[ps] = z->rep_len.next[ps] = 1;
 		len_prices(z, &z->match_len, &z->model.match_len, ps);
 		len_prices(z, &z->rep_len, &z->model.rep_len, ps);
 	}
