@@ -466,9 +466,9 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 	e->ids = sqfs_id_table_create(0);
 	if (e->ids == NULL)
 		goto out;
-	/* mksquashfs does not filter tables */
-	rc = sqw_codec_open(&e->pack, method, o->data->exact &&
-	    method->filters ? 0 : o->data->level, o->gensquashfs &&
+	/* as in mksquashfs, filters are for machine code, so not for tables */
+	rc = sqw_codec_open(&e->pack, method, method->filters ? 0 :
+	    o->data->level, o->gensquashfs &&
 	    o->data->block > SQUASHFS_META_B ? o->data->block :
 	    SQUASHFS_META_B, 0, sqw_maker(o->data));
 	if (rc != 0)
