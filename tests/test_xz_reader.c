@@ -5,13 +5,16 @@
  * After each piece in memory comes what is not part of the file.
  */
 #include "../src/format/xz/xz_reader.h"
+#include "format/codec.h"
 #include "pipeline/pipeline.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -191,12 +194,144 @@ limits(void **state)
 	}
 }
 
+/*
+ * A stream with blocks of the size that xz -6 with threads makes, none of which
+ * is any smaller: what a worker holds is as much as it can be.
+ */
+enum { LARGE = 24 << 20, LARGE_BLOCKS = 6 };
+
+struct large {
+	uint8_t begin[LZMA_STREAM_HEADER_SIZE], *block, end[128];
+	size_t block_len, end_len;
+	uint64_t at, made;
+	int (*work)(void *job, void *ctx, struct slot *s);
+	atomic_uint by_workers;
+	void *job;
+};
+
+static void
+make_large(struct large *l)
+{
+	lzma_options_lzma o = { .dict_size = 8 << 20 };
+	lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &o },
+	    { LZMA_VLI_UNKNOWN, NULL } };
+	lzma_block b = { .version = 1, .check = LZMA_CHECK_CRC32,
+	    .filters = filters };
+	lzma_stream_flags flags = { .check = b.check };
+	lzma_index *index = lzma_index_init(NULL);
+	size_t bound = lzma_block_buffer_bound(LARGE);
+	uint8_t *data = calloc(1, LARGE);
+
+	*l = (struct large){ .block = malloc(bound) };
+	assert_true(data != NULL && l->block != NULL && index != NULL);
+	assert_int_equal(lzma_block_uncomp_encode(&b, data, LARGE, l->block,
+	    &l->block_len, bound), LZMA_OK);
+	free(data);
+	for (unsigned i = 0; i < LARGE_BLOCKS; i++)
+		assert_int_equal(lzma_index_append(index, NULL,
+		    lzma_block_unpadded_size(&b), LARGE), LZMA_OK);
+	assert_int_equal(lzma_index_buffer_encode(index, l->end, &l->end_len,
+	    sizeof(l->end) - LZMA_STREAM_HEADER_SIZE), LZMA_OK);
+	lzma_index_end(index, NULL);
+	assert_int_equal(lzma_stream_header_encode(&flags, l->begin), LZMA_OK);
+	flags.backward_size = l->end_len;
+	assert_int_equal(lzma_stream_footer_encode(&flags,
+	    l->end + l->end_len), LZMA_OK);
+	l->end_len += LZMA_STREAM_HEADER_SIZE;
+}
+
+static ssize_t
+large_source(void *arg, void *buf, size_t len)
+{
+	struct large *l = arg;
+	uint64_t at = l->at, all = (uint64_t)LARGE_BLOCKS * l->block_len;
+	const uint8_t *from = l->begin;
+	size_t n = sizeof(l->begin);
+
+	if (at >= n + all) {
+		at -= n + all;
+		from = l->end;
+		n = l->end_len;
+	} else if (at >= n) {
+		at = (at - n) % l->block_len;
+		from = l->block;
+		n = l->block_len;
+	}
+	if (len > n - at)
+		len = (size_t)(n - at);
+	memcpy(buf, from + at, len);
+	l->at += len;
+	return (ssize_t)len;
+}
+
+static struct large *counted;
+
+static int
+count_work(void *job, void *ctx, struct slot *s)
+{
+	int rc = counted->work(job, ctx, s);
+
+	counted->by_workers += s->out.len == LARGE;
+	return rc;
+}
+
+static int
+count_bytes(void *arg, const uint8_t *data, size_t len)
+{
+	struct large *l = arg;
+
+	(void)data;
+	l->made += len;
+	return 0;
+}
+
+/* Workers decode all blocks, however many have been decoded before. */
+static void
+large_blocks(void **state)
+{
+	struct codec_options o = { .window_max = 128 << 20 };
+	const struct codec *codec = codec_by_name("xz");
+	struct pipeline_stats stats = { .in_bytes = 0 };
+	struct codec_notes notes = { .need = 0 };
+	struct memory_plan plan;
+	struct large l;
+	const char *why;
+
+	(void)state;
+	make_large(&l);
+	counted = &l;
+	for (o.threads = 2; o.threads <= 8; o.threads *= 2) {
+		const struct coder *coder = codec->decoder_for(&o);
+		struct pipeline_params params = { .threads = o.threads,
+		    .out_fd = -1, .write = count_bytes, .write_arg = &l };
+		struct pipeline_ops ops = coder->ops;
+		struct input in;
+
+		l.at = l.made = 0;
+		l.by_workers = 0;
+		l.work = ops.work;
+		ops.work = count_work;
+		assert_int_equal(coder->plan(&o, &plan, &why), 0);
+		params.slots = plan.slots;
+		assert_int_equal(coder->open(&l.job, &o, &plan, &notes), 0);
+		assert_int_equal(input_open_from(&in, large_source, &l), 0);
+		assert_int_equal(pipeline_run(&ops, l.job, &in, &params,
+		    &stats), 0);
+		input_close(&in);
+		coder->close(l.job);
+		assert_int_equal(l.made, (uint64_t)LARGE_BLOCKS * LARGE);
+		assert_int_equal(l.by_workers, LARGE_BLOCKS);
+	}
+	free(l.block);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_pieces),
 		cmocka_unit_test(limits),
+		cmocka_unit_test(large_blocks),
 	};
 
 	for (size_t i = 0; i < PLAIN; i++)

@@ -569,7 +569,10 @@ plan_decode(const struct codec_options *o, struct memory_plan *p,
 	return 0;
 }
 
-/* The same, for pieces between the blocks. */
+/*
+ * The same, for pieces between the blocks.  Those are large: little more than one
+ * is read while each worker has one.
+ */
 static int
 plan_parallel(const struct codec_options *o, struct memory_plan *p,
     const char **why)
@@ -578,7 +581,7 @@ plan_parallel(const struct codec_options *o, struct memory_plan *p,
 
 	plan_decode(o, p, why);
 	all = p->slots * p->slot_B;
-	p->slots = pipeline_slots(o->threads);
+	p->slots = o->threads + 1 + o->threads / 4;
 	p->block = (size_t)(all / p->slots);
 	if (p->block < 4096)
 		p->block = 4096;

@@ -39,7 +39,9 @@ struct xz_notes {
 	bool decoded;
 	lzma_check check;
 	bool ignore_check;
-	uint64_t unpadded, plain, beside;
+	uint64_t unpadded, plain;
+	uint64_t joiner, worker;	/* what a decoder of the block needs there,
+					 * beside its data */
 };
 SLOT_NOTES(xz_notes)
 
@@ -57,10 +59,7 @@ xz_parallel_open(void **job, const struct codec_options *o,
 	j->flags = flags;
 	j->piece = p->block;
 	j->workers = o->threads;
-	/* 128 MiB a thread, less what the joiner's decoder may need */
 	j->held_max = (uint64_t)o->threads << 27;
-	j->held_max -= limit < j->held_max / 8 * 5 ? limit :
-	    j->held_max / 8 * 5;
 	rc = xz_reader_open(&j->reader, limit, flags, notes,
 	    p->slots * p->slot_B + p->fixed_B);
 	if (rc != 0) {
@@ -132,8 +131,8 @@ block_extent(struct xz_parallel *j, const uint8_t *p, size_t n,
 	    b.uncompressed_size == LZMA_VLI_UNKNOWN ||
 	    lzma_block_unpadded_size(&b) == 0)
 		return 0;
-	/* what a worker needs for other filters than ours */
-	note->beside = ours ? 0 : need;
+	note->joiner = need;
+	note->worker = ours ? 0 : need;
 	note->check = j->check;
 	note->ignore_check = b.ignore_check;
 	note->unpadded = lzma_block_unpadded_size(&b);
@@ -146,7 +145,7 @@ static int
 fill_block(struct xz_parallel *j, struct input *in, struct slot *s)
 {
 	struct xz_notes *note = xz_notes(s);
-	uint64_t total, more;
+	uint64_t total, more, beside;
 	const uint8_t *p;
 	ssize_t n = input_peek(in, INPUT_PEEK, &p);
 	int rc;
@@ -169,8 +168,10 @@ fill_block(struct xz_parallel *j, struct input *in, struct slot *s)
 	if (total < j->held_max && note->plain < j->held_max &&
 	    total < SIZE_MAX && note->plain < SIZE_MAX)
 		more = lacking(&s->in, total) + lacking(&s->out, note->plain);
-	if (note->beside * j->workers > j->held_max - j->held ||
-	    more > j->held_max - j->held - note->beside * j->workers) {
+	/* the joiner may have to decode it again */
+	beside = note->joiner + note->worker * j->workers;
+	if (beside > j->held_max - j->held ||
+	    more > j->held_max - j->held - beside) {
 		j->block_left = total;
 		return 0;
 	}
