@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/cpus.h"
+#include "base/ram.h"
 
 #include "scratch.h"
 
@@ -185,6 +186,38 @@ nonsense_is_no_quota(void **state)
 }
 
 static void
+memory_limits(void **state)
+{
+	(void)state;
+	assert_true(ram_quota(root) == UINT64_MAX);
+	v2_host();
+	put("/cg/user.slice/user-1.slice/x.scope/memory.max", "max\n");
+	put("/cg/user.slice/memory.max", "-1\n");
+	assert_true(ram_quota(root) == UINT64_MAX);
+	put("/cg/user.slice/user-1.slice/memory.high", "9000000000\n");
+	assert_true(ram_quota(root) == 9000000000);
+	put("/cg/memory.max", "4096\n");
+	assert_true(ram_quota(root) == 4096);
+	put("/cg/user.slice/user-1.slice/x.scope/memory.max", "0\n");
+	assert_true(ram_quota(root) == 0);
+	/* the other version's file */
+	put("/cg/user.slice/user-1.slice/x.scope/memory.max", "5000\n");
+	put("/cg/user.slice/memory.limit_in_bytes", "7\n");
+	assert_true(ram_quota(root) == 4096);
+	clean(state);
+	put("/proc/self/cgroup", "4:cpu:/z\n5:memory:/docker/a\n0::/\n");
+	put("/proc/self/mountinfo",
+	    "32 23 0:27 / /c/cpu rw - cgroup cgroup rw,cpu\n"
+	    "33 23 0:28 / /c/mem rw - cgroup cgroup rw,memory\n");
+	put("/c/cpu/z/memory.limit_in_bytes", "1\n");
+	put("/c/mem/docker/a/memory.max", "2\n");
+	assert_true(ram_quota(root) == UINT64_MAX);
+	put("/c/mem/docker/memory.limit_in_bytes", "536870912\n");
+	put("/c/mem/docker/a/memory.limit_in_bytes", "9223372036854771712\n");
+	assert_true(ram_quota(root) == 536870912);
+}
+
+static void
 follows_the_affinity_mask(void **state)
 {
 	cpu_set_t old, one;
@@ -214,6 +247,7 @@ main(void)
 		cmocka_unit_test_teardown(v2_below_a_group, clean),
 		cmocka_unit_test_teardown(v1_host_and_container, clean),
 		cmocka_unit_test_teardown(nonsense_is_no_quota, clean),
+		cmocka_unit_test_teardown(memory_limits, clean),
 		cmocka_unit_test(follows_the_affinity_mask),
 	};
 

@@ -660,7 +660,7 @@ unopen_limited(void **job, const struct codec_options *o,
 
 /*
  * Decodes blocks in parallel as long as all in memory, with their output and the
- * decoder of what is not cut into blocks, need at most 128 MiB for each thread.
+ * decoder of what is not cut into blocks, need no more than there is for them.
  */
 static int
 unopen_parallel(void **job, const struct codec_options *o,
