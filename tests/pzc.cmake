@@ -76,7 +76,7 @@ add_executable(bench_deflate_walk bench_deflate_walk.c)
 target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
 find_package(BZip2 REQUIRED)
 # bzip2 by blocks
-unit_test(xz_reader)
+unit_test(xz_reader ${fault_seam})
 target_link_libraries(test_xz_reader PRIVATE PkgConfig::LZMA)
 unit_test(lzma_encode)
 target_link_libraries(test_lzma_encode PRIVATE PkgConfig::LZMA)

@@ -4,6 +4,8 @@
  *
  * After each piece in memory comes what is not part of the file.
  */
+#include "sys_fault.h"
+
 #include "../src/format/xz/xz_reader.h"
 #include "format/codec.h"
 #include "pipeline/pipeline.h"
@@ -14,6 +16,7 @@
 #include <stddef.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -201,16 +204,16 @@ limits(void **state)
 enum { LARGE = 24 << 20, LARGE_BLOCKS = 6 };
 
 struct large {
+	size_t plain;			/* of a block */
 	uint8_t begin[LZMA_STREAM_HEADER_SIZE], *block, end[128];
 	size_t block_len, end_len;
 	uint64_t at, made;
 	int (*work)(void *job, void *ctx, struct slot *s);
 	atomic_uint by_workers;
-	void *job;
 };
 
 static void
-make_large(struct large *l)
+make_large(struct large *l, size_t plain_len)
 {
 	lzma_options_lzma o = { .dict_size = 8 << 20 };
 	lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &o },
@@ -219,17 +222,17 @@ make_large(struct large *l)
 	    .filters = filters };
 	lzma_stream_flags flags = { .check = b.check };
 	lzma_index *index = lzma_index_init(NULL);
-	size_t bound = lzma_block_buffer_bound(LARGE);
-	uint8_t *data = calloc(1, LARGE);
+	size_t bound = lzma_block_buffer_bound(plain_len);
+	uint8_t *data = calloc(1, plain_len);
 
-	*l = (struct large){ .block = malloc(bound) };
+	*l = (struct large){ .plain = plain_len, .block = malloc(bound) };
 	assert_true(data != NULL && l->block != NULL && index != NULL);
-	assert_int_equal(lzma_block_uncomp_encode(&b, data, LARGE, l->block,
-	    &l->block_len, bound), LZMA_OK);
+	assert_int_equal(lzma_block_uncomp_encode(&b, data, plain_len,
+	    l->block, &l->block_len, bound), LZMA_OK);
 	free(data);
 	for (unsigned i = 0; i < LARGE_BLOCKS; i++)
 		assert_int_equal(lzma_index_append(index, NULL,
-		    lzma_block_unpadded_size(&b), LARGE), LZMA_OK);
+		    lzma_block_unpadded_size(&b), plain_len), LZMA_OK);
 	assert_int_equal(lzma_index_buffer_encode(index, l->end, &l->end_len,
 	    sizeof(l->end) - LZMA_STREAM_HEADER_SIZE), LZMA_OK);
 	lzma_index_end(index, NULL);
@@ -271,7 +274,7 @@ count_work(void *job, void *ctx, struct slot *s)
 {
 	int rc = counted->work(job, ctx, s);
 
-	counted->by_workers += s->out.len == LARGE;
+	counted->by_workers += s->out.len == counted->plain;
 	return rc;
 }
 
@@ -285,43 +288,87 @@ count_bytes(void *arg, const uint8_t *data, size_t len)
 	return 0;
 }
 
+/* Returns the status of decoding with several threads. */
+static int
+decode_large(struct large *l, unsigned threads)
+{
+	struct codec_options o = { .window_max = 128 << 20,
+	    .threads = threads };
+	const struct coder *coder = codec_by_name("xz")->decoder_for(&o);
+	struct pipeline_params params = { .threads = threads, .out_fd = -1,
+	    .write = count_bytes, .write_arg = l };
+	struct pipeline_ops ops = coder->ops;
+	struct pipeline_stats stats = { .in_bytes = 0 };
+	struct codec_notes notes = { .need = 0 };
+	struct memory_plan plan;
+	struct input in;
+	const char *why;
+	void *job;
+	int rc;
+
+	counted = l;
+	l->at = l->made = 0;
+	l->by_workers = 0;
+	l->work = ops.work;
+	ops.work = count_work;
+	assert_int_equal(coder->plan(&o, &plan, &why), 0);
+	params.slots = plan.slots;
+	rc = coder->open(&job, &o, &plan, &notes);
+	if (rc != 0)
+		return rc;
+	rc = input_open_from(&in, large_source, l);
+	if (rc == 0)
+		rc = pipeline_run(&ops, job, &in, &params, &stats);
+	input_close(&in);
+	coder->close(job);
+	return rc;
+}
+
 /* Workers decode all blocks, however many have been decoded before. */
 static void
 large_blocks(void **state)
 {
-	struct codec_options o = { .window_max = 128 << 20 };
-	const struct codec *codec = codec_by_name("xz");
-	struct pipeline_stats stats = { .in_bytes = 0 };
-	struct codec_notes notes = { .need = 0 };
-	struct memory_plan plan;
 	struct large l;
-	const char *why;
 
 	(void)state;
-	make_large(&l);
-	counted = &l;
-	for (o.threads = 2; o.threads <= 8; o.threads *= 2) {
-		const struct coder *coder = codec->decoder_for(&o);
-		struct pipeline_params params = { .threads = o.threads,
-		    .out_fd = -1, .write = count_bytes, .write_arg = &l };
-		struct pipeline_ops ops = coder->ops;
-		struct input in;
-
-		l.at = l.made = 0;
-		l.by_workers = 0;
-		l.work = ops.work;
-		ops.work = count_work;
-		assert_int_equal(coder->plan(&o, &plan, &why), 0);
-		params.slots = plan.slots;
-		assert_int_equal(coder->open(&l.job, &o, &plan, &notes), 0);
-		assert_int_equal(input_open_from(&in, large_source, &l), 0);
-		assert_int_equal(pipeline_run(&ops, l.job, &in, &params,
-		    &stats), 0);
-		input_close(&in);
-		coder->close(l.job);
+	make_large(&l, LARGE);
+	for (unsigned threads = 2; threads <= 8; threads *= 2) {
+		assert_int_equal(decode_large(&l, threads), 0);
 		assert_int_equal(l.made, (uint64_t)LARGE_BLOCKS * LARGE);
 		assert_int_equal(l.by_workers, LARGE_BLOCKS);
 	}
+	free(l.block);
+}
+
+/* Where there is no memory for a whole block, it is decoded in pieces. */
+static void
+no_memory(void **state)
+{
+	unsigned in_pieces_too = 0;
+	struct large l;
+	char plan[32];
+
+	(void)state;
+	make_large(&l, 1 << 20);
+	for (unsigned k = 1;; k++) {
+		long blocks = fault_blocks();
+		int rc;
+
+		snprintf(plan, sizeof(plan), "malloc:%u:ENOMEM", k);
+		assert_true(fault_plan(plan));
+		rc = decode_large(&l, 2);
+		if (fault_count(FAULT_MALLOC) < k)
+			break;
+		assert_int_equal(fault_blocks(), blocks);
+		if (rc != 0) {
+			assert_int_equal(rc, -ENOMEM);
+			continue;
+		}
+		assert_int_equal(l.made, (uint64_t)LARGE_BLOCKS << 20);
+		in_pieces_too += l.by_workers == LARGE_BLOCKS - 1;
+	}
+	assert_true(fault_plan(""));
+	assert_true(in_pieces_too >= 2);
 	free(l.block);
 }
 
@@ -332,6 +379,7 @@ main(void)
 		cmocka_unit_test(in_pieces),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(large_blocks),
+		cmocka_unit_test(no_memory),
 	};
 
 	for (size_t i = 0; i < PLAIN; i++)

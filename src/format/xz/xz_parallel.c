@@ -189,12 +189,15 @@ fill_block(struct xz_parallel *j, struct input *in, struct slot *s)
 		j->block_left = total;
 		return 0;
 	}
-	j->held += more;
 	rc = buf_reserve(&s->in, total);
 	if (rc == 0)
 		rc = buf_reserve(&s->out, note->plain);
-	if (rc != 0)
-		return rc;
+	if (rc != 0) {
+		/* the joiner needs less */
+		j->block_left = total;
+		return 0;
+	}
+	j->held += more;
 	note->cut = true;
 	return read_piece(in, s, (size_t)total);
 }
