@@ -205,6 +205,7 @@ enum { LARGE = 24 << 20, LARGE_BLOCKS = 6 };
 
 struct large {
 	size_t plain;			/* of a block */
+	uint64_t memory;		/* for blocks in parallel; or 0 */
 	uint8_t begin[LZMA_STREAM_HEADER_SIZE], *block, end[128];
 	size_t block_len, end_len;
 	uint64_t at, made;
@@ -293,7 +294,8 @@ static int
 decode_large(struct large *l, unsigned threads)
 {
 	struct codec_options o = { .window_max = 128 << 20,
-	    .threads = threads };
+	    .threads = threads,
+	    .settings = { { "threads-memory", l->memory, NULL } } };
 	const struct coder *coder = codec_by_name("xz")->decoder_for(&o);
 	struct pipeline_params params = { .threads = threads, .out_fd = -1,
 	    .write = count_bytes, .write_arg = l };
@@ -337,6 +339,15 @@ large_blocks(void **state)
 		assert_int_equal(l.made, (uint64_t)LARGE_BLOCKS * LARGE);
 		assert_int_equal(l.by_workers, LARGE_BLOCKS);
 	}
+	/* less than two blocks take */
+	l.memory = 4 * (uint64_t)LARGE;
+	assert_int_equal(decode_large(&l, 2), 0);
+	assert_int_equal(l.made, (uint64_t)LARGE_BLOCKS * LARGE);
+	assert_in_range(l.by_workers, 1, LARGE_BLOCKS - 1);
+	l.memory = 1 << 20;
+	assert_int_equal(decode_large(&l, 2), 0);
+	assert_int_equal(l.made, (uint64_t)LARGE_BLOCKS * LARGE);
+	assert_int_equal(l.by_workers, 0);
 	free(l.block);
 }
 

@@ -788,6 +788,7 @@ const struct codec codec_xz = {
 	    "ignore-check",	/* decoding: do not verify it */
 	    "single-stream",	/* decoding: ignore what follows */
 	    "single-thread",	/* one block, unless lengths are given */
+	    "threads-memory",	/* decoding: bytes for blocks in parallel */
 	    NULL },
 	.list = xz_list, .seek = &xz_seek,
 	.magic = magic_xz, .encode = &xz_encoder,

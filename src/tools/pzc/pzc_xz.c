@@ -179,6 +179,17 @@ take_limit(void *into, int which)
 }
 
 static int
+take_threads_memory(void *into)
+{
+	struct pzc *p = into;
+	uint64_t n = 0;
+	int status = parse_amount(p, optarg, true, &n);
+
+	return status < 0 && codec_set(&p->codec_options, "threads-memory", n,
+	    NULL) != 0 ? MSG_ERROR : status;
+}
+
+static int
 take_block_size(void *into)
 {
 	struct pzc *p = into;
@@ -411,8 +422,8 @@ static const struct options_row xz_table[] = {
 	    OPTIONS_CALL_WITH(take_limit, LIMIT_PACK) },
 	{ 0, "memlimit-decompress", "LIMIT", "",
 	    OPTIONS_CALL_WITH(take_limit, LIMIT_UNPACK) },
-	{ 0, "memlimit-mt-decompress", "LIMIT", NULL,
-	    OPTIONS_CALL_WITH(take_limit, 0) },
+	{ 0, "memlimit-mt-decompress", "LIMIT", "",
+	    OPTIONS_CALL(take_threads_memory) },
 	{ 'M', "memlimit", "LIMIT", "limit the memory: bytes, % of RAM, or 0",
 	    OPTIONS_CALL_WITH(take_limit, LIMIT_PACK | LIMIT_UNPACK),
 	    .also = "memory" },
