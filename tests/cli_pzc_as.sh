@@ -161,6 +161,7 @@ done
 for n in % 0% 101%; do
 	t "xz: no limit of $n" 1 xz --memlimit=$n -c b
 done
+shows 'xz: what is wrong' 'in the range \[1, 100\]' .t.err
 xz -T2 --block-size=1MiB -c b >b.xz
 for n in 0 1 1MiB 40% max; do
 	t "xz: $n for blocks in threads" 0 sh -c \
@@ -168,7 +169,6 @@ for n in 0 1 1MiB 40% max; do
 	same "xz: $n for blocks in threads: the data" b back
 done
 t 'xz: not so many' 1 xz --memlimit-mt-decompress=many -dc b.xz
-shows 'xz: what is wrong' 'in the range \[1, 100\]' .t.err
 for f in auto:fd xz:fd lzma:5d alone:5d; do
 	is "xz --format=${f%:*}" "$(xz --format=${f%:*} -c b | head -c 1 |
 	    od -An -tx1)" " ${f#*:}"
