@@ -340,7 +340,9 @@ encode_plain(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
 
 /*
  * As in mksquashfs, a block is compressed without a filter and with each
- * selected filter, and the smallest result is kept.
+ * selected filter, and the smallest result is kept.  A filter that wins only
+ * because liblzma found better matches than our encoder is not needed: then
+ * liblzma without a filter does as well, for readers that know no filters.
  */
 static size_t
 pack_xz(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
@@ -351,17 +353,25 @@ pack_xz(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
 		LZMA_FILTER_POWERPC, LZMA_FILTER_IA64, LZMA_FILTER_ARM,
 		LZMA_FILTER_ARMTHUMB, LZMA_FILTER_SPARC };
 	size_t most = cap < len ? cap : len - 1;
-	size_t best = encode_plain(c, in, len, out, most);
+	size_t best = encode_plain(c, in, len, out, most), n;
+	bool filtered = false;
 
 	for (unsigned i = 0; i < SQW_FILTERS; i++) {
-		size_t n = (c->filters & 1U << i) == 0 ? 0 :
+		n = (c->filters & 1U << i) == 0 ? 0 :
 		    encode_filtered(c, ids[i], in, len, c->other,
 		    best == 0 ? most : best - 1);
-
 		if (n > 0) {
 			memcpy(out, c->other, n);
 			best = n;
+			filtered = true;
 		}
+	}
+	if (!filtered || c->lzma2 == NULL)
+		return best;
+	n = encode_filtered(c, LZMA_VLI_UNKNOWN, in, len, c->other, best);
+	if (n > 0) {
+		memcpy(out, c->other, n);
+		best = n;
 	}
 	return best;
 }
