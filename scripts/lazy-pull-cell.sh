@@ -59,7 +59,12 @@ client_keys() {
 	$1 == "index_wire_B" { index_B += $2 }
 	$1 == "requests" { requests += $2 }
 	$1 == "maxrss_KiB" && $2 + 0 > rss { rss = $2 + 0 }
-	END { if (NR) printf ";index_B=%.0f;rss_KiB=%.0f", index_B, rss }'
+	END {
+		if (index_B != "")
+			printf ";index_B=%.0f", index_B
+		if (NR)
+			printf ";rss_KiB=%.0f", rss
+	}'
 }
 
 # pattern_begin ID: records the amount of data received over the link until
@@ -96,13 +101,14 @@ cell() {
 	server_start "$4" "$7"
 	LAZY_PULLER=$(system_get "$4" 2) LAZY_PLACE=$study/clients
 	LAZY_CLIENTS=$6 LAZY_INTERFACE=$net_interface LAZY_PROXY=
+	LAZY_KEY=$study/$cvmfs_name.pub
 	[ "$8" = no ] || cache_start
 	LAZY_REFERENCE=$cell_from/$2:$4
 	case $LAZY_PULLER in
-	cas | files) LAZY_REFERENCE=http://$cell_from/$2.$4 ;;
+	cas | cvmfs | files) LAZY_REFERENCE=http://$cell_from/$2.$4 ;;
 	esac
 	export LAZY_PULLER LAZY_PLACE LAZY_REFERENCE LAZY_CLIENTS \
-	    LAZY_INTERFACE LAZY_PROXY
+	    LAZY_INTERFACE LAZY_PROXY LAZY_KEY
 	case $4 in
 	*-squid)
 		LAZY_PROXY=http://$net_address:3128

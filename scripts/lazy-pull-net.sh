@@ -98,7 +98,7 @@ server_empty() { there "rm -rf $server_dir" </dev/null; }
 server_start() {
 	server_port=5000 server_words="$net_address $2 registry"
 	case $(system_get "$1" 2) in
-	cas | files) server_port=8080 server_words="$net_address $2 web" ;;
+	cas | cvmfs | files) server_port=8080 server_words="$net_address $2 web" ;;
 	esac
 	case $1 in
 	*-squid) server_words="$server_words squid" ;;
@@ -150,11 +150,13 @@ server_end() {
 cache_start() {
 	rm -rf "$study/cache"
 	mkdir "$study/cache"
-	if [ "$LAZY_PULLER" = cas ]; then
+	case $LAZY_PULLER in
+	cas | cvmfs)
 		squid_start "$study/cache" "$net_client" 5002
 		LAZY_PROXY=http://$net_client:5002
 		return 0
-	fi
+		;;
+	esac
 	nginx_start "$study/cache" <<END
 proxy_cache_path $study/cache/files keys_zone=pieces:8m;
 proxy_http_version 1.1;

@@ -40,8 +40,8 @@ publish_how() {
 # stored for it
 publish_size() {
 	case $(publish_how "$2") in
-	*cas | *files) find "$study/www/$1.$2" -type f -printf '%s\n' ;;
-	optimize*) find "$study/registry" -name data \
+	*cas | *--key | *files) find "$study/www/$1.$2" -type f -printf '%s\n' ;;
+	optimize* | nydus*) find "$study/registry" -name data \
 		-newer "$study/publish.from" -printf '%s\n' ;;
 	*) find "$study/push" -type f -printf '%s\n' ;;
 	esac | awk '{ n += $1 } END { printf "%.0f\n", n }'
@@ -106,6 +106,17 @@ image_convert() {
 		    "$study/www/$1.$2"
 		return 0
 		;;
+	*--key)
+		key_make
+		layerpack -q --image -F cas --key "$study/$cvmfs_name.key" \
+		    --name "$cvmfs_name" "$convert_from:plain" \
+		    "$study/www/$1.$2"
+		return 0
+		;;
+	nydus*)
+		image_nydus "$1" "$2"
+		return 0
+		;;
 	*)
 		# shellcheck disable=SC2086
 		layerpack -q --image $convert_options "$convert_from:plain" \
@@ -120,6 +131,29 @@ image_convert() {
 		    "oci:$study/push:plain" "docker://127.0.0.1:5000/$1:$2"
 		;;
 	esac
+}
+
+# key_make: makes the key that signs repositories
+key_make() {
+	key_file=$study/$cvmfs_name
+	[ ! -e "$key_file.pub" ] || return 0
+	openssl genrsa -out "$key_file.key" 2048 2>/dev/null
+	openssl rsa -in "$key_file.key" -pubout -out "$key_file.pub" 2>/dev/null
+}
+
+# image_nydus IMAGE SYSTEM: converts the image with nydusify, which reads the list
+# of the files that the main workload touches if an option says so
+image_nydus() {
+	registry_here
+	skopeo --insecure-policy copy -q --dest-tls-verify=false \
+	    "oci:$convert_from:plain" "docker://127.0.0.1:5000/$1:plain"
+	# shellcheck disable=SC2086
+	cut -f 2 "$study/images/$1/$convert_main.touched" | sort -u |
+	    sed 's,^,/,' |
+	    TMPDIR=$study nydusify convert --plain-http \
+	    --source "127.0.0.1:5000/$1:plain" --source-insecure \
+	    --target "127.0.0.1:5000/$1:$2" --target-insecure \
+	    --work-dir "$study/push" ${convert_options#nydus} >>"$study/log"
 }
 
 # image_optimize IMAGE SYSTEM COMMAND: converts the image with ctr-remote, which

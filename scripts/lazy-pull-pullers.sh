@@ -98,6 +98,35 @@ create_cas() { create_layermount; }
 run_cas() { run_layermount "$1"; }
 remove_cas() { remove_layermount; }
 
+# The real client of CVMFS; $LAZY_PROXY may be squid.  The key is named after the
+# repository, as usual.
+pull_cvmfs() {
+	mkdir "$place/lower" "$place/cache" "$place/sockets"
+	cat >"$place/config" <<EOF
+CVMFS_CACHE_BASE=$place/cache
+CVMFS_RELOAD_SOCKETS=$place/sockets
+CVMFS_SERVER_URL=$LAZY_REFERENCE
+CVMFS_HTTP_PROXY=${LAZY_PROXY:-DIRECT}
+CVMFS_PUBLIC_KEY=$LAZY_KEY
+CVMFS_SHARED_CACHE=no
+CVMFS_QUOTA_LIMIT=4000
+CVMFS_CLAIM_OWNERSHIP=no
+EOF
+	LD_LIBRARY_PATH=$COLDPRESS_CVMFS CVMFS_LIBRARY_PATH=$COLDPRESS_CVMFS \
+	    "$COLDPRESS_CVMFS/cvmfs2" -o "config=$place/config" \
+	    "$(basename "$LAZY_KEY" .pub)" "$place/lower" >/dev/null
+}
+create_cvmfs() { create_layermount; }
+run_cvmfs() { run_layermount "$1"; }
+remove_cvmfs() {
+	# shellcheck disable=SC2046
+	sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\).*/\1/p' $(grep -l -s -F \
+	    -e "$place/lower" /proc/[0-9]*/cmdline | sed 's/cmdline/status/') |
+	    awk '$1 > most { most = $1 } END {
+		if (NR) printf "{\"maxrss_KiB\":%d}\n", most }' >"$place/stats"
+	remove_layermount
+}
+
 # An OCI layout on any web server; without a registry, the layers are found
 # through the layout's index and manifest
 pull_files() {

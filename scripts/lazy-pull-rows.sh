@@ -57,11 +57,13 @@ lacking() {
 	[ "$(field 7 "$1")" = 0 ] || have python3 ||
 	    lacking_why='there is no python3'
 	lacking_cache=nginx
-	[ "$(field 4 "$1")" != cas ] || lacking_cache=squid
+	case $(field 4 "$1") in
+	cas | cvmfs) lacking_cache=squid ;;
+	esac
 	[ "$(field 8 "$1")" = no ] || have $lacking_cache ||
 	    lacking_why="there is no $lacking_cache"
 	case $(field 4 "$1")/$(field 8 "$1") in
-	cas-squid/yes) lacking_why='squid is the cache' ;;
+	*-squid/yes) lacking_why='squid is the cache' ;;
 	ztoc*/*)
 		[ ! -e "$study/images/$(field 2 "$1")/whiteouts" ] ||
 		    lacking_why='the layers have whiteouts'

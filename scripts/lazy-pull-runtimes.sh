@@ -15,22 +15,26 @@ pull_containerd() {
 		    "$LAZY_REFERENCE" >/dev/null
 		return 0
 		;;
-	# SOCI uses containerd's labels.
-	soci) set -- --use-containerd-labels ;;
+	# These use containerd's labels.
+	soci | nydus) set -- --use-containerd-labels ;;
 	*) set -- ;;
 	esac
 	ctr-remote images rpull --plain-http --snapshotter "$LAZY_SNAPSHOTTER" \
 	    "$@" "$LAZY_REFERENCE" >/dev/null
-	containerd_fuse=$(grep -c ' fuse[. ]' /proc/mounts) || {
-		echo "$LAZY_SNAPSHOTTER has mounted no layer" >&2
-		return 1
-	}
-	echo "fuse_mounts	$containerd_fuse" >"$place/facts"
 }
 create_containerd() {
 	# create also needs the command
 	ctr containers create --snapshotter "$LAZY_SNAPSHOTTER" -- \
 	    "$LAZY_REFERENCE" "$(container_name)" /bin/sh -c "$command"
+	case $LAZY_SYSTEM in
+	containerd | soci-parallel) return 0 ;;
+	esac
+	# nydus-snapshotter mounts an image only now
+	containerd_fuse=$(grep -c ' fuse[. ]' /proc/mounts) || {
+		echo "$LAZY_SNAPSHOTTER has mounted no layer" >&2
+		return 1
+	}
+	echo "fuse_mounts	$containerd_fuse" >"$place/facts"
 }
 run_containerd() { ctr tasks start "$(container_name)"; }
 remove_containerd() { ctr containers delete "$(container_name)"; }
