@@ -101,8 +101,9 @@ for format in estargz zstd-chunked; do
 		done
 		mode good 1
 		stop
-		is "$format: pages of all sections, and no unit" \
-		    "$(field units)" 0
+		# some of the file is there, so this may be by chance
+		is "$format: pages of all sections, and one unit" \
+		    "$(field units)" 1
 		t "$format: few reads" 0 test "$(field reads)" -le 4
 	fi
 

@@ -330,11 +330,11 @@ sections(void **state)
 }
 
 /*
- * Some reads of a large section may be by chance: of a file of which something
- * is there.
+ * Some reads of a section may be by chance: of a file of which something is
+ * there.  One is allowed for each 32 KiB of the section.
  */
 static void
-large_section(void **state)
+by_chance(unsigned padding, int allowed)
 {
 	static const struct fake_piece p[] = {
 		{ .entry = 0, .length = 1000, .file = 1 },
@@ -345,27 +345,35 @@ large_section(void **state)
 	struct fake_vfs w;
 	struct fake f;
 
-	(void)state;
 	memset(&f, 0, sizeof(f));
-	f.padding = 1 << 20;
+	f.padding = padding;
 	fake_file(&f, "one", 1, 3000);
 	fake_file(&f, "two", 2, 1000);
 	fake_trace(&f, p, 3, false);
 	fake_end(&f);
-	for (int chances = 0; chances <= 32; chances += 16) {
+	for (int chances = 0; chances <= allowed; chances += allowed / 2) {
 		f.sections[1].reads = 0;
 		vfs_prepare(&w);
 		vfs_begin(&w, &f, 1, MERGE_MERGED);
 		for (int i = 0; i < chances; i++)
 			assert_false(traced(&w, "one", 2000, 1000, 1));
 		assert_int_equal(f.sections[1].reads, 0);
-		if (chances < 32)
+		if (chances < allowed)
 			assert_true(traced(&w, "two", 0, 1000, 2));
 		assert_true(traced(&w, "one", 2000, 1000, 1));
 		assert_int_equal(f.sections[1].reads, 1);
 		vfs_end(&w);
 	}
 	fake_free(&f);
+}
+
+static void
+chances(void **state)
+{
+	(void)state;
+	by_chance(64 << 10, 2);
+	by_chance(1 << 20, 32);
+	by_chance(5 << 18, 32);
 }
 
 /* A section that is wrong or unreadable is reported once, and not used. */
@@ -593,7 +601,7 @@ main(void)
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(unread),
 		cmocka_unit_test(sections),
-		cmocka_unit_test(large_section),
+		cmocka_unit_test(chances),
 		cmocka_unit_test(wrong_sections),
 		cmocka_unit_test(wrong_head),
 		cmocka_unit_test(concurrent),

@@ -14,8 +14,8 @@
  *
  * A command may also touch pages that were not in its list, by chance, and that
  * are in another's; they are in files that it uses anyway.  So reads of a file
- * of which something is there do not load a large section, until there have
- * been so many that the units that they fetched were as large.
+ * of which something is there do not load a section until there have been so
+ * many that the units that they fetched were about as large.
  */
 #include "vfs_private.h"
 
@@ -32,7 +32,7 @@
 
 enum state { UNLOADED, LOADING, LOADED, FAILED };
 
-enum { LARGE = 1 << 20, CHANCES = 32 };
+enum { CHANCE_B = 32 << 10, CHANCES = 32 };
 
 /* A section, besides the trace itself. */
 struct trace_section {
@@ -364,10 +364,12 @@ static bool
 is_wanted(struct vfs_trace *t, struct trace_section *s,
     const struct trace_piece *p)
 {
+	const uint64_t chances = s->of.stored.length / CHANCE_B;
+
 	if (atomic_load(&s->state) != UNLOADED)
 		return false;
-	return s->of.stored.length <= LARGE || !is_used(t, p) ||
-	    s->chances++ == CHANCES;
+	return !is_used(t, p) ||
+	    s->chances++ >= (chances < CHANCES ? chances : CHANCES);
 }
 
 /* Loads a piece's section, or waits for it.  Returns whether it is there. */
