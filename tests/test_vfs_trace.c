@@ -340,7 +340,7 @@ by_chance(unsigned padding, int allowed)
 		{ .entry = 0, .length = 1000, .file = 1 },
 		{ .entry = 0, .offset = 2000, .length = 1000, .file = 1,
 			.section = 1 },
-		{ .entry = 1, .length = 1000, .file = 2, .section = 1 },
+		{ .entry = 1, .length = 100000, .file = 2, .section = 1 },
 	};
 	struct fake_vfs w;
 	struct fake f;
@@ -348,7 +348,7 @@ by_chance(unsigned padding, int allowed)
 	memset(&f, 0, sizeof(f));
 	f.padding = padding;
 	fake_file(&f, "one", 1, 3000);
-	fake_file(&f, "two", 2, 1000);
+	fake_file(&f, "two", 2, 100000);
 	fake_trace(&f, p, 3, false);
 	fake_end(&f);
 	for (int chances = 0; chances <= allowed; chances += allowed / 2) {
@@ -374,6 +374,41 @@ chances(void **state)
 	by_chance(64 << 10, 2);
 	by_chance(1 << 20, 32);
 	by_chance(5 << 18, 32);
+}
+
+/* Nor is a section loaded for the first small files. */
+static void
+small_files(void **state)
+{
+	static const struct fake_piece p[] = {
+		{ .entry = 2, .length = 100, .file = 3 },
+		{ .entry = 0, .length = 100, .file = 1, .section = 1 },
+		{ .entry = 1, .length = 90000, .file = 2, .section = 1 },
+	};
+	struct fake_vfs w;
+	struct fake f;
+
+	(void)state;
+	memset(&f, 0, sizeof(f));
+	fake_file(&f, "one", 1, 100);
+	fake_file(&f, "two", 2, 90000);
+	fake_file(&f, "three", 3, 100);
+	fake_trace(&f, p, 3, false);
+	fake_end(&f);
+	for (int small = 0; small <= 3; small++) {
+		f.sections[1].reads = 0;
+		vfs_prepare(&w);
+		vfs_begin(&w, &f, 1, MERGE_MERGED);
+		for (int i = 0; i < small; i++)
+			assert_false(traced(&w, "one", 0, 100, 1));
+		assert_int_equal(f.sections[1].reads, 0);
+		if (small < 3)
+			assert_true(traced(&w, "two", 0, 1000, 2));
+		assert_true(traced(&w, "one", 0, 100, 1));
+		assert_true(f.sections[1].reads > 0);
+		vfs_end(&w);
+	}
+	fake_free(&f);
 }
 
 /* A section that is wrong or unreadable is reported once, and not used. */
@@ -602,6 +637,7 @@ main(void)
 		cmocka_unit_test(unread),
 		cmocka_unit_test(sections),
 		cmocka_unit_test(chances),
+		cmocka_unit_test(small_files),
 		cmocka_unit_test(wrong_sections),
 		cmocka_unit_test(wrong_head),
 		cmocka_unit_test(concurrent),

@@ -15,7 +15,9 @@
  * A command may also touch pages that were not in its list, by chance, and that
  * are in another's; they are in files that it uses anyway.  So reads of a file
  * of which something is there do not load a section until there have been so
- * many that the units that they fetched were about as large.
+ * many that the units that they fetched were about as large.  Nor does each file
+ * make a command: a runtime reads /etc/passwd before it starts one.  So a few
+ * files that are a small part of a section do not load it.
  */
 #include "vfs_private.h"
 
@@ -34,6 +36,8 @@ enum state { UNLOADED, LOADING, LOADED, FAILED };
 
 enum { CHANCE_B = 32 << 10, CHANCES = 32 };
 
+enum { SMALL_PART = 16, SMALL_READS = 3 };
+
 /* A section, besides the trace itself. */
 struct trace_section {
 	struct vfs_source *source;
@@ -41,7 +45,7 @@ struct trace_section {
 					 * are not needed */
 	uint64_t at;			/* of its data in our file */
 	_Atomic int state;		/* changes while locked */
-	unsigned chances;		/* reads that did not load it; locked */
+	unsigned chances, small;	/* reads that did not load it; locked */
 };
 
 struct trace_piece {
@@ -359,6 +363,20 @@ is_used(struct vfs_trace *t, const struct trace_piece *p)
 	return false;
 }
 
+/* Returns whether a section has little of the file of one of its pieces. */
+static bool
+is_small(const struct vfs_trace *t, const struct trace_section *s,
+    const struct trace_piece *p)
+{
+	uint64_t length = 0;
+
+	for (size_t i = find_piece(t, p->layer, p->entry, 0); i < t->count &&
+	    is_in_file(&t->pieces[i], p->layer, p->entry); i++)
+		if (t->pieces[i].section == p->section)
+			length += t->pieces[i].length;
+	return length < s->of.stored.length / SMALL_PART;
+}
+
 /* Returns whether to load the section of a piece.  Called while locked. */
 static bool
 is_wanted(struct vfs_trace *t, struct trace_section *s,
@@ -368,8 +386,9 @@ is_wanted(struct vfs_trace *t, struct trace_section *s,
 
 	if (atomic_load(&s->state) != UNLOADED)
 		return false;
-	return !is_used(t, p) ||
-	    s->chances++ >= (chances < CHANCES ? chances : CHANCES);
+	if (is_used(t, p))
+		return s->chances++ >= (chances < CHANCES ? chances : CHANCES);
+	return !is_small(t, s, p) || s->small++ >= SMALL_READS;
 }
 
 /* Loads a piece's section, or waits for it.  Returns whether it is there. */
