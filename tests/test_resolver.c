@@ -13,6 +13,18 @@
 
 static bool has_hosts;		/* whether made.example has addresses */
 
+/* What has been added to the time */
+static uint64_t later_ns;
+
+uint64_t __real_sys_now_ns(void);
+uint64_t __wrap_sys_now_ns(void);
+
+uint64_t
+__wrap_sys_now_ns(void)
+{
+	return __real_sys_now_ns() + later_ns;
+}
+
 /* In a namespace of its own, this process has another /etc/hosts. */
 static int
 set_up_hosts(void **state)
@@ -120,6 +132,27 @@ test_hosts(void **state)
 	assert_string_equal(text, "127.0.0.1,127.0.0.3");
 	assert_int_equal(resolver_find(r, "127.0.0.9", 60000, text), -EPIPE);
 	assert_string_equal(text, "");
+	resolver_stop(r);
+}
+
+/* What was found stays in use while nobody says anything else. */
+static void
+test_stale(void **state)
+{
+	struct resolver *r = started();
+	char text[RESOLVER_TEXT];
+
+	(void)state;
+	assert_int_equal(resolver_find(r, "127.0.0.1", 60000, text), 0);
+	assert_int_equal(kill(child(), SIGKILL), 0);
+	later_ns += 3600 * UINT64_C(1000000000);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(resolver_find(r, "127.0.0.1", 60000, text), 0);
+		assert_string_equal(text, "127.0.0.1");
+		assert_int_equal(resolver_find(r, "127.0.0.2", 60000, text),
+		    i == 0 ? -EPIPE : -ENOENT);
+		assert_string_equal(text, "");
+	}
 	resolver_stop(r);
 }
 
@@ -264,6 +297,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_finds),
 		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_process),
 		cmocka_unit_test(test_confined),

@@ -31,9 +31,10 @@ void resolver_stop(struct resolver *r);
 
 /*
  * Writes the addresses of a host, as text, separated by commas, those of IPv6 in
- * brackets.  Answers are kept for a minute, failures for as long as timeout_ms.
- * Returns 0, -ENOENT (the name has no address, or cannot be looked up now),
- * -ETIMEDOUT after timeout_ms, or -EPIPE if the process has gone.  Thread-safe.
+ * brackets.  Answers are kept for a minute, and longer while the process gives no
+ * other, failures for as long as timeout_ms.  Returns 0, -ENOENT (the name has no
+ * address, or cannot be looked up now), -ETIMEDOUT after timeout_ms, or -EPIPE if
+ * the process has gone.  Thread-safe.
  */
 int resolver_find(struct resolver *r, const char *host, unsigned timeout_ms,
     char text[RESOLVER_TEXT]);

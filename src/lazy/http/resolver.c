@@ -224,6 +224,7 @@ int
 resolver_find(struct resolver *r, const char *host, unsigned timeout_ms,
     char text[RESOLVER_TEXT])
 {
+	char found[RESOLVER_TEXT] = "";
 	struct known_host *k;
 	int rc = 0;
 
@@ -233,9 +234,12 @@ resolver_find(struct resolver *r, const char *host, unsigned timeout_ms,
 	pthread_mutex_lock(&r->lock);
 	k = place_of(r, host);
 	if (sys_now_ns() >= k->until_ns) {
-		rc = ask_process(r, host, timeout_ms, k->text);
-		if (rc != 0)
-			*k->text = '\0';
+		rc = ask_process(r, host, timeout_ms, found);
+		/* without an answer, what was found earlier may still be so */
+		if (rc == 0)
+			strcpy(k->text, found);
+		else if (*k->text != '\0')
+			rc = 0;
 		k->until_ns = sys_now_ns() + (*k->text != '\0' ?
 		    KEPT_S * second : timeout_ms * millisecond);
 	}
