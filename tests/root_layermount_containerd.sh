@@ -7,6 +7,8 @@
 . "$SRC/tests/serve.sh"
 # shellcheck source=tests/oci.sh
 . "$SRC/tests/oci.sh"
+# shellcheck source=tests/grpc.sh
+. "$SRC/tests/grpc.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 [ -c /dev/fuse ] || skip_all 'no /dev/fuse'
@@ -212,13 +214,6 @@ gone_dirs() { [ "$(count_dirs)" = 0 ]; }
 t 'and its layers are' 0 await gone_dirs
 
 # The labels of the CRI plugin, and a registry that does not answer
-# byte N, field N TEXT: print a part of a message of Protocol Buffers
-byte() { printf %b "\\0$(printf %03o "$1")"; }
-field() {
-	byte $(($1 * 8 + 2))
-	byte ${#2}
-	printf %s "$2"
-}
 label() { field 4 "$(field 1 "containerd.io/snapshot$1" && field 2 "$2")"; }
 # prepare KEY IMAGE DIGEST: asks for a layer; prints the gRPC status
 prepare() {
@@ -228,18 +223,8 @@ prepare() {
 		label /cri.image-ref "$2"
 		label /cri.layer-digest "$3"
 	} >message
-	prepare_size=$(wc -c <message)
-	{
-		printf '\000\000\000'
-		byte $((prepare_size / 256))
-		byte $((prepare_size % 256))
-		cat message
-	} >framed
-	curl -s --http2-prior-knowledge --unix-socket run/s.sock \
-	    -H 'content-type: application/grpc' -H 'te: trailers' \
-	    --data-binary @framed -D headers -o reply \
-	    http://s/containerd.services.snapshots.v1.Snapshots/Prepare
-	sed -n 's/^grpc-status: \([0-9]*\).*/\1/p' headers
+	grpc . run/s.sock containerd.services.snapshots.v1.Snapshots/Prepare \
+	    300
 }
 if have curl && curl -V | grep -q HTTP2; then
 	first=$(skopeo inspect --tls-verify=false "docker://$host/a/estargz:1" |
