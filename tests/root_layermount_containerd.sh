@@ -186,6 +186,20 @@ tree_of_top() {
 	snaps rm looked
 }
 
+# find_store: sets $store_pid, and $store_parent to what would unmount it
+find_store() {
+	exe=$(readlink "/proc/$service/exe")
+	space=$(readlink "/proc/$service/ns/mnt")
+	for p in /proc/[0-9]*; do
+		if [ "$(readlink "$p/exe")" = "$exe" ] &&
+		    [ "$(readlink "$p/ns/mnt")" = "$space" ] &&
+		    find "$p/fd" -lname /dev/fuse | grep -q .; then
+			store_pid=${p#/proc/}
+		fi
+	done 2>/dev/null
+	store_parent=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$store_pid/status")
+}
+
 service_start 20
 containerd_start
 
@@ -232,6 +246,12 @@ if have curl && curl -V | grep -q HTTP2; then
 	is 'a layer is named by the labels of CRI: ALREADY_EXISTS' \
 	    "$(prepare one "$host/a/estargz:1" "$first")" 6
 	is 'it is mounted' "$(mounted)" 1
+	readable() { cat root/snapshots/*/fs/data/gone 2>/dev/null | grep -q old; }
+	find_store
+	t 'what would unmount the store is killed' 0 kill -KILL "$store_parent"
+	await gone "$store_parent"
+	t 'and then the store' 0 kill -KILL "$store_pid"
+	t 'another one serves the layer' 0 await readable
 	service_stop INT
 	service_start 3
 	kill -STOP "$registry"
@@ -336,15 +356,7 @@ if have ctr-remote; then
 	t 'nothing is left' 0 await two
 
 	# The store is killed: the layers are mounted anew
-	exe=$(readlink "/proc/$service/exe")
-	space=$(readlink "/proc/$service/ns/mnt")
-	for p in /proc/[0-9]*; do
-		if [ "$(readlink "$p/exe")" = "$exe" ] &&
-		    [ "$(readlink "$p/ns/mnt")" = "$space" ] &&
-		    find "$p/fd" -lname /dev/fuse | grep -q .; then
-			store_pid=${p#/proc/}
-		fi
-	done 2>/dev/null
+	find_store
 	t 'the store is killed' 0 kill -KILL "$store_pid"
 	again() { [ "$(mounted)" = 2 ] && runs estargz:1; }
 	t 'its layers come back' 0 await again

@@ -354,6 +354,18 @@ layer_is_mounted(void *arg, const char *dir)
 	return rc == 0 || rc == -ETIMEDOUT || rc == -EAGAIN;
 }
 
+/*
+ * Unmounts a store that was killed, if the process that would have done so was
+ * killed before it.
+ */
+static void
+drop_dead_store(struct service *s)
+{
+	while (store_is_alive(s) && ask(s, check_mount, s->store) == -ENOTCONN)
+		if (umount2(s->store, MNT_DETACH | UMOUNT_NOFOLLOW) == -1)
+			break;
+}
+
 /* Mounts the layers that are not, now and whenever a store has ended. */
 static void *
 watch_store(void *arg)
@@ -364,6 +376,7 @@ watch_store(void *arg)
 	bool stop = false, mounted = false;
 
 	while (!stop) {
+		drop_dead_store(s);
 		if (!mounted || !store_is_alive(s)) {
 			mounted = need_store(s) == 0 &&
 			    snapshots_remount(s->snapshots, why) == 0;
