@@ -252,6 +252,14 @@ if have curl && curl -V | grep -q HTTP2; then
 	await gone "$store_parent"
 	t 'and then the store' 0 kill -KILL "$store_pid"
 	t 'another one serves the layer' 0 await readable
+	find_store
+	t 'what starts stores is killed' 0 pkill -KILL -P "$service"
+	t 'and then the store, too' 0 kill -KILL "$store_pid"
+	status=0
+	wait "$service" || status=$?
+	is 'so the service ends' $status 1
+	service_start 20
+	t 'and the next one serves the layer' 0 await readable
 	service_stop INT
 	service_start 3
 	kill -STOP "$registry"

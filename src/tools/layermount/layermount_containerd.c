@@ -49,6 +49,7 @@ struct service {
 	int keeper;			/* a socket of the keeper, or -1 */
 	pid_t keeper_pid;
 	pthread_mutex_t starting;	/* held while a store is started */
+	atomic_bool lost;		/* the keeper was, when it was needed */
 
 	pthread_mutex_t lock;		/* of what follows */
 	pthread_cond_t changed;
@@ -366,6 +367,15 @@ drop_dead_store(struct service *s)
 			break;
 }
 
+/* Whether the keeper was killed, so that no store can be started. */
+static bool
+keeper_has_ended(const struct service *s)
+{
+	struct pollfd p = { .fd = s->keeper };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
+}
+
 /* Mounts the layers that are not, now and whenever a store has ended. */
 static void *
 watch_store(void *arg)
@@ -382,6 +392,14 @@ watch_store(void *arg)
 			    snapshots_remount(s->snapshots, why) == 0;
 			if (!mounted)
 				warn(s, s->store, "layers cannot be mounted");
+			if (!mounted && keeper_has_ended(s)) {
+				/* the next service has another */
+				warn(s, "keeper", "it has ended; so does the "
+				    "service");
+				atomic_store(&s->lost, true);
+				kill(getpid(), SIGTERM);
+				break;
+			}
 		}
 		end = after_seconds(CHECK_S);
 		pthread_mutex_lock(&s->lock);
@@ -504,7 +522,7 @@ run_service(struct service *s, int signals, int listener, int tell)
 		tidy(s, signals);
 		snapshots_close(s->snapshots);
 	}
-	return rc == 0 ? MSG_OK : MSG_ERROR;
+	return rc == 0 && !atomic_load(&s->lost) ? MSG_OK : MSG_ERROR;
 }
 
 static int
