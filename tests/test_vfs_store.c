@@ -372,6 +372,38 @@ remembered(void **state)
 	served_finish(&shop.w);
 }
 
+/* A manifest that was damaged on its way is fetched again. */
+static void
+damaged(void **state)
+{
+	struct shop shop = { .s = NULL };
+	char *last = index_digest + strlen(index_digest) - 1, was = *last;
+	struct vfs_store_layer *l;
+	uint64_t before;
+	bool opened;
+
+	(void)state;
+	*last = was == '0' ? '1' : '0';
+	serve_image("damaged", true, true);
+	*last = was;
+	vfs_prepare(&shop.w);
+	open_shop(&shop, false, NULL);
+	assert_int_equal(image(&shop, "damaged"), 0);
+	assert_int_equal(vfs_store_find_layer(shop.s, 0, layer_digest, &l,
+	    &opened), -ENOENT);
+	serve_image("damaged", true, true);
+	assert_int_equal(vfs_store_find_layer(shop.s, 0, layer_digest, &l,
+	    &opened), 0);
+	vfs_store_let_go(shop.s, l);
+	before = server_requests(server);
+	assert_int_equal(vfs_store_find_layer(shop.s, 0, layer_digest, &l,
+	    &opened), 0);
+	vfs_store_let_go(shop.s, l);
+	assert_int_equal(server_requests(server), before);
+	close_shop(&shop);
+	served_finish(&shop.w);
+}
+
 int
 main(void)
 {
@@ -384,6 +416,7 @@ main(void)
 		cmocka_unit_test(referenced),
 		cmocka_unit_test(blobs),
 		cmocka_unit_test(remembered),
+		cmocka_unit_test(damaged),
 	};
 
 	return cmocka_run_group_tests(tests, serve_begin, serve_end);

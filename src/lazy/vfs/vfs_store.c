@@ -250,6 +250,20 @@ out:
 }
 
 /*
+ * Forgets the manifest, for the next attempt to fetch it: where nothing but a tag
+ * vouched for it, it may have been damaged on its way.
+ */
+static void
+forget_documents(struct vfs_store_image *i)
+{
+	pthread_rwlock_wrlock(&i->lock);
+	oci_free(i->manifest);
+	oci_free(i->config);
+	i->manifest = i->config = NULL;
+	pthread_rwlock_unlock(&i->lock);
+}
+
+/*
  * Returns the size of a layer's archive: the headers and data of its entries.
  * Extended headers are unknown and not counted.
  */
@@ -326,6 +340,8 @@ open_store_layer(struct vfs_store_layer *l)
 		    OCI_HEX);
 	}
 	pthread_rwlock_unlock(&i->lock);
+	if (rc == -EBADMSG)
+		forget_documents(i);
 	if (rc != 0)
 		vfs_stack_close(&l->stack);
 	return rc;
