@@ -27,6 +27,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -491,6 +492,20 @@ tidy(struct service *s, int signals)
 		(void)umount2(s->store, MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
+/*
+ * With an arena for each thread, the allocator keeps ten times what is in use.
+ * One transaction is under way at a time, so the threads need none of their own.
+ */
+static void
+share_memory(void)
+{
+#ifdef M_ARENA_MAX
+	enum { ARENAS = 2 };
+
+	(void)mallopt(M_ARENA_MAX, ARENAS);
+#endif
+}
+
 static int
 run_service(struct service *s, int signals, int listener, int tell)
 {
@@ -542,6 +557,7 @@ serve(struct layermount *m, int tell)
 		status = start_keeper(&s, tell);
 	if (status != MSG_OK)
 		return status;
+	share_memory();
 	signals = open_signals();
 	if (signals == -1)
 		return fail(m, "signalfd", strerror(errno));
