@@ -392,7 +392,8 @@ judge() {
 		cmp -s "got.$1" "want.$1" || verdict=wrong
 	elif ! grep -q begin "out.$1"; then
 		verdict=refused
-	elif grep -q -i -e 'input/output error' -e 'bus error' "err.$1"; then
+	elif grep -q -i -e 'input/output error' -e 'bus error' \
+	    -e 'endpoint is not connected' "err.$1"; then
 		verdict=EIO
 	fi
 	[ $verdict = right ] || [ $verdict = wrong ] || {
