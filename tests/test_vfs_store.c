@@ -139,7 +139,7 @@ layers(void **state)
 	struct vfs_store_layer *l;
 	struct vfs_counts c;
 	struct vfs_read r;
-	char want[VFS_STORE_INFO];
+	char want[VFS_STORE_INFO], other[sizeof(index_digest)];
 	uint64_t before;
 	bool opened;
 
@@ -178,9 +178,31 @@ layers(void **state)
 	assert_int_equal(c.layers, 1);
 	vfs_store_let_go(shop.s, l);
 
-	/* no such layer */
+	/* by the digest of its table of contents */
 	assert_int_equal(vfs_store_find_layer(shop.s, 0, index_digest, &l,
-	    &opened), -ENOENT);
+	    &opened), 0);
+	assert_true(opened);
+	assert_int_equal(l->number, 2);
+	assert_int_equal(l->size, served_layer.made.b.len);
+	assert_string_equal(l->digest, layer_digest);
+	snprintf(want, sizeof(want), "{\"toc-digest\":\"%s\","
+	    "\"compressed-size\":%zu,"
+	    "\"flags\":{\"expected-layer-diffid\":\"%s\"},"
+	    "\"diff-size\":%d,\"compression\":4}\n", index_digest,
+	    served_layer.made.b.len, index_digest,
+	    3 * 512 + (SERVED_SIZE + 511) / 512 * 512);
+	assert_int_equal(l->info_length, strlen(want));
+	assert_memory_equal(l->info, want, strlen(want));
+	vfs_store_use(shop.s, l);
+	vfs_store_let_go(shop.s, l);
+	vfs_store_release(shop.s, l->image, index_digest);
+	assert_int_equal(l->uses, 0);
+
+	/* no such layer */
+	memcpy(other, index_digest, sizeof(other));
+	other[10] = other[10] == '0' ? '1' : '0';
+	assert_int_equal(vfs_store_find_layer(shop.s, 0, other, &l, &opened),
+	    -ENOENT);
 	assert_int_equal(vfs_store_find_layer(shop.s, 0, "use", &l, &opened),
 	    -ENOENT);
 	assert_int_equal(vfs_store_find_layer(shop.s, 7, layer_digest, &l,

@@ -5,10 +5,10 @@
  * A store is a filesystem of images and their layers, each opened when it is
  * looked up, and unloaded when it is unused.
  *
- * Source: containers/storage, drivers/overlay/overlay.go (of 1.43): in the
- * store, IMAGE/DIGEST/ is a layer, where IMAGE is the name of the image in
- * base64 and DIGEST the digest of the compressed layer.  In it, diff is the
- * tree of the layer with overlayfs whiteouts, info its description, and blob
+ * Source: containers/storage, drivers/overlay/overlay.go (of 1.43 and 1.61): in
+ * the store, IMAGE/DIGEST/ is a layer, where IMAGE is the name of the image in
+ * base64 and DIGEST the digest of the compressed layer or, since 1.54, that of
+ * its table of contents, as the manifest states it.  In it, diff is the tree of the layer with overlayfs whiteouts, info its description, and blob
  * the layer itself.  Creating a file "use" there marks the layer as in use, and
  * removing DIGEST marks it as unused; both fail with ENOENT.
  *
@@ -37,7 +37,9 @@ struct vfs_store_image {
 struct vfs_store_layer {
 	struct vfs_store_image *image;
 	uint64_t number;		/* from 1 */
-	char digest[OCI_HEX + 8];	/* digest, including "sha256:" */
+	char name[OCI_HEX + 8];		/* the digest that was looked up,
+					 * including "sha256:" */
+	char digest[OCI_HEX + 8];	/* that of the blob */
 	uint64_t size;			/* size of the blob */
 	struct vfs_stack stack;
 	char info[VFS_STORE_INFO];
@@ -106,7 +108,7 @@ struct vfs_store_image *vfs_store_image(struct vfs_store *s, uint64_t number);
  * reporting why; or -ENOMEM.
  */
 int vfs_store_find_layer(struct vfs_store *s, uint64_t image,
-    const char *digest, struct vfs_store_layer **l, bool *opened);
+    const char *name, struct vfs_store_layer **l, bool *opened);
 
 /*
  * Calls each() for each open layer, with a lock held, with the names of its image
@@ -135,7 +137,7 @@ void vfs_store_forget(struct vfs_store *s, uint64_t number, int64_t inode,
  */
 void vfs_store_use(struct vfs_store *s, struct vfs_store_layer *l);
 void vfs_store_release(struct vfs_store *s,
-    const struct vfs_store_image *image, const char *digest);
+    const struct vfs_store_image *image, const char *name);
 
 /*
  * Fetches and verifies the whole layer, unless this has already been done.

@@ -177,15 +177,35 @@ refuse_layer(const struct vfs_store_layer *l, int rc, const char *why)
 }
 
 /*
- * Finds a layer in the manifest of an image.  Returns its number; -ENOENT if it
- * is not there, or if the documents have not been fetched yet; or another
- * -errno.
+ * Returns whether the manifest states this digest of a layer's table of contents.
+ * containers/storage looks for these two annotations only.
+ */
+static bool
+has_table(const struct oci_document *manifest, size_t which, const char *digest)
+{
+	static const char *const names[] = {
+		"containerd.io/snapshot/stargz/toc.digest",
+		"io.github.containers.zstd-chunked.manifest-checksum" };
+	const char *stated;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		stated = oci_annotation(manifest, which, names[i]);
+		if (stated != NULL && strcmp(stated, digest) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Finds a layer in the manifest of its image, and sets its digest and size.
+ * Returns its number; -ENOENT if it is not there, or if the documents have not
+ * been fetched yet; or another -errno.
  */
 static int64_t
-find_in_manifest(const struct vfs_store_image *i, const char *digest,
-    uint64_t *size)
+find_in_manifest(struct vfs_store_layer *l)
 {
-	const char *hex = strchr(digest, ':') + 1;
+	const struct vfs_store_image *i = l->image;
+	const char *hex = strchr(l->name, ':') + 1;
 	struct oci_blob *layers = NULL;
 	char why[OCI_WHY];
 	size_t count;
@@ -196,9 +216,12 @@ find_in_manifest(const struct vfs_store_image *i, const char *digest,
 		return found;
 	found = -ENOENT;
 	for (size_t k = 0; found < 0 && k < count; k++)
-		if (strcmp(layers[k].hex, hex) == 0) {
+		if (strcmp(layers[k].hex, hex) == 0 ||
+		    has_table(i->manifest, k, l->name)) {
 			found = (int64_t)k;
-			*size = layers[k].size;
+			l->size = layers[k].size;
+			snprintf(l->digest, sizeof(l->digest), "sha256:%s",
+			    layers[k].hex);
 		}
 	sys_free(layers);
 	return found;
@@ -209,7 +232,7 @@ static void
 manifest_key(const struct vfs_store_layer *l, char key[KEY])
 {
 	snprintf(key, KEY, "%s %s %s", l->image->of.base,
-	    l->image->of.reference, l->digest);
+	    l->image->of.reference, l->name);
 }
 
 /*
@@ -229,7 +252,7 @@ get_documents(struct vfs_store_layer *l)
 	int rc = 0;
 
 	pthread_rwlock_wrlock(&i->lock);
-	if (find_in_manifest(i, l->digest, &l->size) >= 0)
+	if (find_in_manifest(l) >= 0)
 		goto out;
 	oci_free(i->manifest);
 	oci_free(i->config);
@@ -283,8 +306,10 @@ archive_size(const struct layer *l)
 
 /*
  * Writes the info file of the layer with the given number in the manifest.  See
- * type Layer in layers.go in containers/storage.  Returns 0, or -EBADMSG after
- * reporting the reason.
+ * type Layer in layers.go in containers/storage.  Whoever looks for a table of
+ * contents has verified neither of the other digests, so they are left out, and
+ * the config's is a mere expectation (storage_src.go in containers/image).
+ * Returns 0, or -EBADMSG after reporting the reason.
  */
 static int
 describe_layer(struct vfs_store_layer *l, size_t which)
@@ -294,16 +319,21 @@ describe_layer(struct vfs_store_layer *l, size_t which)
 	    "io.containers.estargz.uncompressed-size");
 	const struct layer *layer = l->stack.sources[0]->layer;
 	int64_t length;
+	bool by_table;
 
 	if (diff_id == NULL || !is_layer_digest(diff_id))
 		return refuse_layer(l, -EBADMSG, "the image's config has "
 		    "no valid diff_id for the layer");
 	if (size == NULL || args_int(size, 0, INT64_MAX, &length) != 0)
 		length = archive_size(layer);
+	by_table = strcmp(l->name, l->digest) != 0;
 	l->info_length = (size_t)snprintf(l->info, sizeof(l->info),
-	    "{\"compressed-diff-digest\":\"%s\",\"compressed-size\":%" PRIu64
-	    ",\"diff-digest\":\"%s\",\"diff-size\":%" PRId64
-	    ",\"compression\":%d}\n", l->digest, l->size, diff_id, length,
+	    "{\"%s\":\"%s\",\"compressed-size\":%" PRIu64 ",%s\"%s\":\"%s\"%s"
+	    ",\"diff-size\":%" PRId64 ",\"compression\":%d}\n",
+	    by_table ? "toc-digest" : "compressed-diff-digest", l->name,
+	    l->size, by_table ? "\"flags\":{" : "",
+	    by_table ? "expected-layer-diffid" : "diff-digest", diff_id,
+	    by_table ? "}" : "", length,
 	    layer_kind(layer) == LAYER_ZSTD_CHUNKED ? 4 : 2);
 	return 0;
 }
@@ -323,8 +353,8 @@ open_store_layer(struct vfs_store_layer *l)
 	if (rc != 0)
 		return rc;
 	pthread_rwlock_rdlock(&i->lock);
+	which = find_in_manifest(l);
 	snprintf(url, sizeof(url), "%s/blobs/%s", i->of.from, l->digest);
-	which = find_in_manifest(i, l->digest, &l->size);
 	rc = which < 0 ? (int)which :
 	    vfs_stack_add(&l->stack, url, i->manifest, (size_t)which);
 	if (rc == 0 && !l->stack.sources[0]->vouched)
@@ -350,18 +380,18 @@ open_store_layer(struct vfs_store_layer *l)
 /* Finds a layer that has already been looked up.  Called with the lock held. */
 static struct vfs_store_layer *
 known_layer(struct vfs_store *s, const struct vfs_store_image *image,
-    const char *digest)
+    const char *name)
 {
 	for (size_t i = 0; i < s->layer_count; i++)
 		if (s->layers[i]->image == image &&
-		    strcmp(s->layers[i]->digest, digest) == 0)
+		    strcmp(s->layers[i]->name, name) == 0)
 			return s->layers[i];
 	return NULL;
 }
 
 static struct vfs_store_layer *
 new_layer(struct vfs_store *s, struct vfs_store_image *image,
-    const char *digest)
+    const char *name)
 {
 	void *all = s->layers;
 	struct vfs_store_layer *l;
@@ -379,7 +409,8 @@ new_layer(struct vfs_store *s, struct vfs_store_image *image,
 	l->state = VFS_STORE_CLOSED;
 	l->blob = -1;
 	l->stack.v = s->v;
-	strcpy(l->digest, digest);
+	strcpy(l->name, name);
+	strcpy(l->digest, name);
 	pthread_mutex_init(&l->lock, NULL);
 	return l;
 }
@@ -416,7 +447,7 @@ open_and_hold(struct vfs_store *s, struct vfs_store_layer *l, bool *opened)
 }
 
 int
-vfs_store_find_layer(struct vfs_store *s, uint64_t image, const char *digest,
+vfs_store_find_layer(struct vfs_store *s, uint64_t image, const char *name,
     struct vfs_store_layer **out, bool *opened)
 {
 	struct vfs_store_image *i = vfs_store_image(s, image);
@@ -424,12 +455,12 @@ vfs_store_find_layer(struct vfs_store *s, uint64_t image, const char *digest,
 	int rc = -ENOMEM;
 
 	*opened = false;
-	if (i == NULL || !is_layer_digest(digest))
+	if (i == NULL || !is_layer_digest(name))
 		return -ENOENT;
 	pthread_mutex_lock(&s->lock);
-	l = known_layer(s, i, digest);
+	l = known_layer(s, i, name);
 	if (l == NULL)
-		l = new_layer(s, i, digest);
+		l = new_layer(s, i, name);
 	if (l != NULL)
 		rc = open_and_hold(s, l, opened);
 	pthread_mutex_unlock(&s->lock);
@@ -508,12 +539,12 @@ vfs_store_use(struct vfs_store *s, struct vfs_store_layer *l)
 
 void
 vfs_store_release(struct vfs_store *s, const struct vfs_store_image *image,
-    const char *digest)
+    const char *name)
 {
 	struct vfs_store_layer *l;
 
 	pthread_mutex_lock(&s->lock);
-	l = known_layer(s, image, digest);
+	l = known_layer(s, image, name);
 	if (l != NULL && l->uses > 0)
 		l->uses--;
 	if (l != NULL)

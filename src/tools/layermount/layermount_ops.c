@@ -782,7 +782,7 @@ ask_kernel(void *arg, struct vfs_store_layer *l, bool all)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		drop_name(m, place_number(PLACE_LAYER, l->number), names[i]);
-	drop_name(m, place_number(PLACE_IMAGE, l->image->number), l->digest);
+	drop_name(m, place_number(PLACE_IMAGE, l->image->number), l->name);
 	for (size_t i = 1; all && i < merge_count(s->tree); i++) {
 		const struct merge_node *n = merge_node(s->tree, (uint32_t)i);
 
