@@ -228,6 +228,20 @@ which is not in the archive, and so can only be in a lower layer;" .t.err
 	rm -rf x
 done
 
+# A time in a global header, which Go's programs ignore, and a mere comment
+printf x >bad/g
+tar --format=posix --mtime=@1000000000 --pax-option=mtime=77 -cf global.tar \
+    -C bad g
+tar --format=posix --mtime=@1000000000 --pax-option=comment=x -cf comment.tar \
+    -C bad g
+for format in estargz zstd-chunked ztoc; do
+	t "$format: a global header" 0 layerpack -f -F $format -o l global.tar
+	shows 'is pointed out' \
+	    '^layerpack: global.tar: attributes of 1 of its entries' .t.err
+	t "$format: a comment" 0 layerpack -f -F $format -o l comment.tar
+	is 'is not' "$(cat .t.err)" ''
+done
+
 # Damage: every relevant change is detected, and only the affected file is lost
 pack estargz -c 64K t.tar
 size=$(stat -c %s l)

@@ -15,6 +15,35 @@
 
 static struct archive archive;
 
+/* An entry says whether global records concern it. */
+static void
+from_global(void **state)
+{
+	static const char *const comment[] = { "comment=x", NULL };
+	static const char *const global[] = { "uid=77", NULL };
+	static const char *const local[] = { "uid=78", NULL };
+	struct tar_entry e;
+	struct tar *t;
+
+	(void)state;
+	begin(&archive);
+	add_records(&archive, 'g', comment);
+	sum(add(&archive, '0', "a", "", 0));
+	add_records(&archive, 'g', global);
+	sum(add(&archive, '0', "b", "", 0));
+	add_records(&archive, 'x', local);
+	sum(add(&archive, '0', "c", "", 0));
+	t = opened(&archive);
+	assert_int_equal(tar_next(t, &e), 1);
+	assert_false(e.from_global);
+	assert_int_equal(tar_next(t, &e), 1);
+	assert_true(e.from_global);
+	assert_int_equal(tar_next(t, &e), 1);
+	assert_false(e.from_global);
+	assert_int_equal(e.uid, 78);
+	tar_close(t);
+}
+
 static void
 local_records_win(void **state)
 {
@@ -49,6 +78,7 @@ local_records_win(void **state)
 	assert_string_equal(e.xattrs[0].name, "user.k");
 	assert_int_equal(e.xattrs[0].length, 3);
 	assert_memory_equal(e.xattrs[0].value, "a\0b", 3);
+	assert_true(e.from_global);
 	assert_int_equal(tar_next(t, &e), 1);
 	assert_string_equal(e.path, "b");
 	assert_int_equal(e.uid, 77);
@@ -255,6 +285,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(from_global),
 		cmocka_unit_test(local_records_win),
 		cmocka_unit_test(damaged_records),
 		cmocka_unit_test(later_sparse_formats),

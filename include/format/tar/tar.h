@@ -87,6 +87,8 @@ struct tar_entry {
 	 */
 	uint64_t header_offset, data_offset;
 	bool after_global;		/* global records precede that header */
+	bool from_global;		/* some of this comes from such records,
+					 * which Go's archive/tar ignores */
 };
 
 struct tar_source {

@@ -100,6 +100,8 @@ struct pack_result {
 	uint64_t lower_links;		/* number of hard links to files that
 					 * can only be in a lower layer */
 	char lower_link[LAYER_WHY];	/* clause about the first */
+	uint64_t globals;		/* number of entries to which global
+					 * records apply */
 };
 
 /* The level range and default level of a format's compressor. */

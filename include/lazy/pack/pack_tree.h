@@ -30,8 +30,8 @@ int pack_tree_add(struct pack_tree *t, const struct tar_entry *e,
     char why[LAYER_WHY]);
 
 /*
- * After the last entry, fills in r->lower_links and r->lower_link.  Returns 0,
- * or -EINVAL with a clause in why (a hard link precedes its target).
+ * After the last entry, fills in r->lower_links, lower_link and globals.  Returns
+ * 0, or -EINVAL with a clause in why (a hard link precedes its target).
  */
 int pack_tree_end(const struct pack_tree *t, struct pack_result *r,
     char why[LAYER_WHY]);

@@ -509,6 +509,19 @@ set_sparse(struct tar *t, struct tar_entry *e)
 }
 
 /* Builds an entry from its headers. */
+/* Returns whether global records say something that the entry's own do not. */
+static bool
+global_applies(const struct tar_pax *l, const struct tar_pax *g)
+{
+	return (l->path == NULL && g->path != NULL) ||
+	    (l->link == NULL && g->link != NULL) ||
+	    (l->uname == NULL && g->uname != NULL) ||
+	    (l->gname == NULL && g->gname != NULL) ||
+	    (!l->has_uid && g->has_uid) || (!l->has_gid && g->has_gid) ||
+	    (!l->has_size && g->has_size) ||
+	    (!l->has_mtime && g->has_mtime) || g->xattrs.count > 0;
+}
+
 static int
 make_entry(struct tar *t, struct tar_entry *e)
 {
@@ -539,6 +552,7 @@ make_entry(struct tar *t, struct tar_entry *e)
 		}
 	e->xattrs = t->xattrs.at;
 	e->xattr_count = t->xattrs.count;
+	e->from_global = global_applies(&t->local, &t->global);
 	e->records = t->local.records.at;
 	e->record_count = t->local.records.count;
 

@@ -29,6 +29,7 @@ struct pack_tree {
 	struct merge tree;
 	struct loose_link *loose;
 	size_t loose_count, loose_cap;
+	uint64_t globals;		/* entries with global records */
 };
 
 /* the entry of every node that is not a directory */
@@ -202,6 +203,7 @@ pack_tree_add(struct pack_tree *t, const struct tar_entry *e,
 
 	if (rc != 0)
 		return rc;
+	t->globals += e->from_global;
 	path = strcopy(e->path);
 	target = strcopy(link ? e->link : "");
 	if (path == NULL || target == NULL)
@@ -238,5 +240,6 @@ pack_tree_end(const struct pack_tree *t, struct pack_result *r,
 			    "%.90s is a hard link to %.90s, which is not in "
 			    "the archive", l->path, l->target);
 	}
+	r->globals = t->globals;
 	return 0;
 }

@@ -111,8 +111,8 @@ void layerpack_free_orders(struct layerpack *p);
 int layerpack_check_orders(struct layerpack *p);
 
 /*
- * Warns about an archive without an end or with hard links to a lower layer,
- * and about a trace that is too large for readers.
+ * Warns about an archive without an end, with hard links to a lower layer or with
+ * attributes in global headers, and about a trace that is too large for readers.
  */
 void layerpack_warn(struct layerpack *p, const char *archive,
     const char *layer, const struct pack_result *r);

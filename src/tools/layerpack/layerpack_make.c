@@ -70,11 +70,16 @@ layerpack_warn(struct layerpack *p, const char *archive, const char *layer,
 		msg_warn(&p->msg, "%s: %s", archive, r->flaw);
 	if (r->lower_links > 0)
 		msg_warn(&p->msg, "%s: %s, and so can only be in a lower "
-		    "layer; the stargz project's readers refuse such a layer",
+		    "layer; containerd, Podman and CRI-O refuse such a layer",
 		    archive, r->lower_link);
 	if (r->lower_links > 1)
 		msg_warn(&p->msg, "%s: %" PRIu64 " such hard links", archive,
 		    r->lower_links);
+	if (r->globals > 0)
+		msg_warn(&p->msg, "%s: attributes of %" PRIu64 " of its "
+		    "entries are in global extended headers, which containerd, "
+		    "Podman and CRI-O ignore when they unpack a layer",
+		    archive, r->globals);
 	if (r->trace_length > LAYER_TRACE_MAX)
 		msg_warn(&p->msg, "%s: the trace of %" PRIu64 " bytes exceeds "
 		    "the 256 MiB that readers accept", layer,
