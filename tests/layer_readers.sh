@@ -321,6 +321,7 @@ readers_start() {
 	mkdir -p view mnt store
 	[ -n "$(lacks_stargz)" ] || snapshotter_stargz
 	[ -n "$(lacks_soci)" ] || snapshotter_soci
+	[ -n "$(lacks_nydus)" ] || snapshotter_nydus
 	[ -n "$(lacks_coldpress)" ] || snapshotter_coldpress
 	[ -n "$(lacks_overlayfs)" ] || {
 		containerd_config >containerd.toml
@@ -371,7 +372,7 @@ disabled_plugins = ["io.containerd.grpc.v1.cri",
   "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs"]
 [proxy_plugins]
 END
-	for config_name in stargz soci coldpress; do
+	for config_name in stargz soci nydus coldpress; do
 		[ ! -S /run/$config_name.sock ] || cat <<END
 [proxy_plugins.$config_name]
   type = "snapshot"
@@ -402,6 +403,29 @@ END
 	mkdir soci
 	daemon /run/soci.sock soci-snapshotter-grpc --root "$PWD/soci" \
 	    --address /run/soci.sock --config "$PWD/soci.toml"
+}
+snapshotter_nydus() {
+	cat >nydus.toml <<END
+version = 1
+root = "$PWD/nydus"
+address = "/run/nydus.sock"
+[system]
+enable = false
+[daemon]
+nydusd_config = "$PWD/nydusd.json"
+nydusd_path = "$(command -v nydusd)"
+nydusimage_path = "$(command -v nydus-image)"
+[cgroup]
+enable = false
+[log]
+log_to_stdout = true
+[experimental]
+enable_stargz = true
+END
+	echo '{"device":{"backend":{"type":"registry","config":{"scheme":"http"}},"cache":{"type":"blobcache"}},"mode":"direct"}' \
+	    >nydusd.json
+	daemon /run/nydus.sock containerd-nydus-grpc \
+	    --config "$PWD/nydus.toml"
 }
 snapshotter_coldpress() {
 	daemon /run/coldpress.sock layermount --foreground --prefetch none \
@@ -450,6 +474,11 @@ lacks_soci() {
 }
 open_soci() { rpull soci "$1" --use-containerd-labels; }
 close_soci() { ctr_close soci "$1"; }
+lacks_nydus() {
+	lack containerd ctr ctr-remote containerd-nydus-grpc nydusd nydus-image
+}
+open_nydus() { rpull nydus "$1" --use-containerd-labels; }
+close_nydus() { ctr_close nydus "$1"; }
 lacks_coldpress() {
 	lack containerd ctr ctr-remote
 	layermount --help | grep -q -e --containerd ||
