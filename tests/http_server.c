@@ -88,20 +88,13 @@ serve_one(struct connection *c, char *head)
 	return more;
 }
 
-/* Returns whether requests can be read. */
-static bool
-greet(struct connection *c)
+/* Has the connection reset when it is closed. */
+static void
+abandon(struct connection *c)
 {
-	unsigned delay_ms;
+	const struct linger none = { .l_onoff = 1, .l_linger = 0 };
 
-	pthread_mutex_lock(&c->s->lock);
-	c->ssl = c->s->tls == NULL ? NULL : SSL_new(c->s->tls);
-	delay_ms = c->s->delay_ms;
-	pthread_mutex_unlock(&c->s->lock);
-	if (c->ssl != NULL)
-		usleep(delay_ms * 1000);
-	return c->ssl == NULL || (SSL_set_fd(c->ssl, c->fd) == 1 &&
-	    SSL_accept(c->ssl) == 1);
+	setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }
 
 /*
@@ -117,6 +110,33 @@ dismiss(struct connection *c, char *head)
 		;
 }
 
+/* Returns whether requests can be read. */
+static bool
+greet(struct connection *c, char *head)
+{
+	enum server_resets resets;
+	unsigned delay_ms;
+	bool done;
+
+	pthread_mutex_lock(&c->s->lock);
+	c->ssl = c->s->tls == NULL ? NULL : SSL_new(c->s->tls);
+	delay_ms = c->s->delay_ms;
+	resets = c->s->resets;
+	pthread_mutex_unlock(&c->s->lock);
+	if (c->ssl != NULL)
+		usleep(delay_ms * 1000);
+	done = c->ssl == NULL || (SSL_set_fd(c->ssl, c->fd) == 1 &&
+	    SSL_accept(c->ssl) == 1);
+	if (resets == SERVER_RESETS_ALL ||
+	    (resets == SERVER_RESETS_FAILED && !done)) {
+		abandon(c);
+		return false;
+	}
+	if (!done)
+		dismiss(c, head);
+	return done;
+}
+
 static void *
 serve(void *arg)
 {
@@ -126,11 +146,9 @@ serve(void *arg)
 
 	if (head == NULL)
 		abort();
-	if (greet(c))
+	if (greet(c, head))
 		while (serve_one(c, head))
 			;
-	else
-		dismiss(c, head);
 	free(head);
 	SSL_free(c->ssl);
 	pthread_mutex_lock(&s->lock);
@@ -270,6 +288,23 @@ server_demand(struct server *s, const char *pem)
 		abort();
 	SSL_CTX_set_verify(s->tls, SSL_VERIFY_PEER |
 	    SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+server_limit_tls(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (SSL_CTX_set_max_proto_version(s->tls, TLS1_2_VERSION) != 1)
+		abort();
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+server_reset(struct server *s, enum server_resets which)
+{
+	pthread_mutex_lock(&s->lock);
+	s->resets = which;
 	pthread_mutex_unlock(&s->lock);
 }
 

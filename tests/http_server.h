@@ -68,6 +68,18 @@ void server_secure(struct server *s, const char *pem);
  */
 void server_demand(struct server *s, const char *pem);
 
+/* After server_secure(), speaks no TLS later than 1.2. */
+void server_limit_tls(struct server *s);
+
+/*
+ * From now on, resets each new connection after its TLS handshake, if that has
+ * failed or in any case.
+ */
+enum server_resets {
+	SERVER_RESETS_NONE, SERVER_RESETS_FAILED, SERVER_RESETS_ALL
+};
+void server_reset(struct server *s, enum server_resets which);
+
 /* From now on, delays the TLS handshake of each new connection. */
 void server_delay(struct server *s, unsigned ms);
 

@@ -26,6 +26,7 @@ struct server {
 	const char *token;		/* what /token answers, or NULL */
 	SSL_CTX *tls;			/* for new connections, or NULL */
 	unsigned delay_ms;		/* before their handshake */
+	enum server_resets resets;	/* after it */
 	unsigned connections;
 	int fds[CONNECTIONS];		/* 0: none */
 };

@@ -46,7 +46,6 @@ if(TARGET layermount)
     target_sources(test_http_refused PRIVATE ${fault_seam})
     target_sources(test_helpers PRIVATE ${fault_seam})
     target_sources(test_metrics PRIVATE ${fault_seam})
-    pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl)
     add_library(http_server STATIC http_proxy.c http_server.c
         http_server_reply.c http_server_request.c)
     target_link_libraries(http_server PUBLIC PkgConfig::SSL PkgConfig::CRYPTO

@@ -301,6 +301,104 @@ test_renewed(void **state)
 	unlink(mine);
 }
 
+/* Checks that the server refuses the client at once, and the reason. */
+static void
+is_not_admitted(const char *cert, const char *says)
+{
+	const struct http_manner as = { .kin = NULL };
+	struct http_servers *all = http_servers_new();
+	struct http_counts n[HTTP_PHASES];
+	char want[LAYER_WHY], why[LAYER_WHY] = "";
+	struct http_document d;
+	struct http *h;
+
+	add_server(all, "127.0.0.1", 0, bad, cert);
+	h = open_with(all);
+	snprintf(want, sizeof(want), "127.0.0.1:%u %s", server_port(server),
+	    says);
+	assert_int_equal(http_get_as(h, url_by("127.0.0.1"), &as, SIZE, &d,
+	    why), -EKEYREJECTED);
+	assert_string_equal(why, want);
+	http_document_free(&d);
+	http_counted(h, n);
+	assert_int_equal(n[HTTP_INDEX].retries, 0);
+	http_close(h);
+	http_servers_free(all);
+}
+
+/* Demands a certificate, with TLS 1.2 or a later version. */
+static void
+demand(const char *cert, bool old)
+{
+	server_secure(server, bad);
+	server_demand(server, cert);
+	if (old)
+		server_limit_tls(server);
+}
+
+/*
+ * A server refuses what it is shown, or wants to be shown something, whichever
+ * version of TLS it speaks, and whether or not a reset follows its alert.
+ */
+static void
+test_not_admitted(void **state)
+{
+	char mine[SCRATCH_B + 8];
+
+	(void)state;
+	snprintf(mine, sizeof(mine), "%s/mine", dir);
+	tls_make(bad, "IP:127.0.0.1", -1, 1);
+	server_set(server, SERVER_GOOD, 1);
+	for (int i = 0; i < 4; i++) {
+		tls_make(mine, "IP:127.0.0.1", -1, 1);
+		demand(good, i & 2);
+		server_reset(server, i & 1 ? SERVER_RESETS_FAILED :
+		    SERVER_RESETS_NONE);
+		is_not_admitted(mine, "refused the client's certificate "
+		    "(unknown CA)");
+		is_not_admitted(NULL, i & 2 ?
+		    "asks for a client's certificate (handshake failure)" :
+		    "asks for a client's certificate (certificate required)");
+		tls_make(mine, "IP:127.0.0.1", -2, -1);
+		demand(mine, i & 2);
+		is_not_admitted(mine, "refused the client's certificate "
+		    "(certificate expired)");
+	}
+	unlink(mine);
+}
+
+/* Without an alert, it is not known why; the attempt is repeated. */
+static void
+test_reset(void **state)
+{
+	const struct http_manner as = { .kin = NULL };
+	struct http_servers *all = http_servers_new();
+	char why[LAYER_WHY] = "";
+	struct http_document d;
+	struct http *h;
+
+	(void)state;
+	tls_make(bad, "IP:127.0.0.1,DNS:localhost", -1, 1);
+	server_set(server, SERVER_GOOD, 1);
+	server_secure(server, bad);
+	server_reset(server, SERVER_RESETS_ALL);
+	add_server(all, "127.0.0.1", 0, bad, good);
+	add_server(all, "localhost", 0, bad, NULL);
+	h = open_with(all);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(http_get_as(h, url_by(i == 0 ? "127.0.0.1" :
+		    "localhost"), &as, SIZE, &d, why), -ETIMEDOUT);
+		print_message("%s\n", why);
+		assert_non_null(strstr(why, " reset"));
+		assert_non_null(strstr(why, "gave up after 3 s"));
+		assert_int_equal(strstr(why, "; it was to be shown a client's "
+		    "certificate") != NULL, i == 0);
+		http_document_free(&d);
+	}
+	http_close(h);
+	http_servers_free(all);
+}
+
 /* A server is trusted as the one that names it, if nothing is known of it. */
 static void
 test_kin(void **state)
@@ -341,6 +439,8 @@ main(void)
 		cmocka_unit_test(test_token_in_clear),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_renewed),
+		cmocka_unit_test(test_not_admitted),
+		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_kin),
 		cmocka_unit_test(test_no_tls),
 		cmocka_unit_test(test_tls_instead),

@@ -4,7 +4,7 @@
  *
  * The thread of http.c runs the transfers that http_transfer.c sets up;
  * http_auth.c manages credentials; http_read.c divides a read into requests;
- * http_get.c fetches small documents.
+ * http_get.c fetches small documents; http_tls.c listens to OpenSSL.
  */
 #ifndef COLDPRESS_HTTP_PRIVATE_H
 #define COLDPRESS_HTTP_PRIVATE_H
@@ -67,6 +67,9 @@ struct http_transfer {
 	int rc;
 	const char *why;		/* a clause for rc; NULL: strerror() */
 	CURLcode code;
+	const void *tls;		/* the SSL_CTX of the connection that it
+					 * has made, for comparison; or NULL */
+	int alert;			/* the last of TLS that arrived there */
 
 	/*
 	 * A transfer that receives hardly any data within stall_ns is ended.
@@ -227,6 +230,20 @@ bool http_is_own(const struct http_transfer *t, const char *url);
 int http_again(struct http *h, const struct http_transfer *t, const char *url,
     int rc, struct http_patience *p, enum http_phase phase,
     char why[LAYER_WHY]);
+
+/* http_tls.c */
+
+/*
+ * Forgets what the last connection was, and makes the transfer learn which
+ * alerts arrive on its next one, if libcurl uses OpenSSL.
+ */
+void http_tls_watch(struct http_transfer *t);
+
+/*
+ * Returns the name of the alert, a constant, if the server has ended the
+ * connection because of the client's certificate; or NULL.
+ */
+const char *http_tls_refusal(const struct http_transfer *t);
 
 /* http_auth.c */
 

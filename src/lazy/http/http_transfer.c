@@ -85,6 +85,7 @@ on_head(char *data, size_t one, size_t len, void *arg)
 	if (strncmp(line, "HTTP/", 5) == 0) {
 		/* start of a redirect or of the final reply */
 		t->reply = (struct http_reply){ .status = 0 };
+		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 0L);
 		value = strchr(line, ' ');
 		if (value != NULL)
 			t->reply.status = strtol(value, NULL, 10);
@@ -254,6 +255,7 @@ use_server(struct http_transfer *t, const char *url)
 		    "takes no certificates for single servers");
 	if (s != NULL && *s->why != '\0')
 		t->rc = http_transfer_refuse(t, -EKEYREJECTED, s->why);
+	http_tls_watch(t);
 	curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, verifies ? 1L : 0L);
 	curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, verifies ? 2L : 0L);
 	if (!verifies)
@@ -579,19 +581,6 @@ of_status(long status)
 	}
 }
 
-/*
- * Returns whether the server has ended the handshake because of the client's
- * certificate, which another attempt would not mend.
- */
-static bool
-is_not_admitted(const struct http_transfer *t)
-{
-	return strstr(t->error, "alert certificate") != NULL ||
-	    strstr(t->error, "alert bad certificate") != NULL ||
-	    strstr(t->error, "alert unknown ca") != NULL ||
-	    strstr(t->error, "alert handshake failure") != NULL;
-}
-
 static int
 of_code(const struct http_transfer *t)
 {
@@ -609,7 +598,7 @@ of_code(const struct http_transfer *t)
 	case CURLE_OUT_OF_MEMORY:
 		return -ENOMEM;
 	default:
-		return is_not_admitted(t) ? -EKEYREJECTED : -EAGAIN;
+		return http_tls_refusal(t) != NULL ? -EKEYREJECTED : -EAGAIN;
 	}
 }
 
@@ -641,6 +630,45 @@ note_proxy(const struct http_transfer *t, char why[LAYER_WHY])
 	    exempt == NULL ? "" : exempt);
 }
 
+static bool
+has_certificate(const struct http_transfer *t)
+{
+	return t->server != NULL && t->server->cert.len > 0;
+}
+
+/* Writes whose alert it is that has ended the transfer. */
+static void
+say_refusal(const struct http_transfer *t, const char *alert,
+    char why[LAYER_WHY])
+{
+	char url[HTTP_URL], origin[HTTP_URL];
+	const char *host;
+
+	http_transfer_url(t, url);
+	host = http_origin(url, origin) ? strstr(origin, "://") : NULL;
+	snprintf(why, LAYER_WHY, "%.150s %s (%s)", host == NULL ?
+	    "the server" : host + 3, has_certificate(t) ?
+	    "refused the client's certificate" :
+	    "asks for a client's certificate", alert);
+}
+
+/*
+ * Says what may be behind a connection that ended without a reply, as far as
+ * libcurl's text does not.
+ */
+static void
+note_certificate(const struct http_transfer *t, char why[LAYER_WHY])
+{
+	size_t used = strnlen(why, LAYER_WHY);
+
+	if (t->reply.status == 0 && has_certificate(t) &&
+	    (t->code == CURLE_SSL_CONNECT_ERROR ||
+	    t->code == CURLE_SEND_ERROR || t->code == CURLE_RECV_ERROR ||
+	    t->code == CURLE_GOT_NOTHING))
+		snprintf(why + used, LAYER_WHY - used, "; it was to be shown a "
+		    "client's certificate");
+}
+
 /* What a stalled transfer was waiting for. */
 static const char *
 stall_of(const struct http_transfer *t)
@@ -656,6 +684,7 @@ stall_of(const struct http_transfer *t)
 int
 http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 {
+	const char *alert;
 	int rc;
 
 	if (t->rc != 0) {
@@ -665,15 +694,23 @@ http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 	}
 	if (t->code != CURLE_OK && t->reply.status < 400) {
 		rc = of_code(t);
+		alert = http_tls_refusal(t);
 		/* libcurl's text may quote the proxy's URL, with credentials */
 		snprintf(why, LAYER_WHY, "%.200s", t->stalled ?
 		    stall_of(t) :
 		    strncmp(t->error, "Unsupported proxy", 17) == 0 ||
 		    strchr(t->error, '@') != NULL ?
 		    "the proxy's URL is not valid or not supported" :
+		    /* the connection was reset before the request */
+		    strncmp(t->error, "getpeername() failed", 20) == 0 ?
+		    "the server reset the connection" :
 		    *t->error != '\0' ? t->error :
 		    curl_easy_strerror(t->code));
-		if (rc == -EAGAIN)
+		if (rc == -EKEYREJECTED && alert != NULL)
+			say_refusal(t, alert, why);
+		else if (rc == -EAGAIN)
+			note_certificate(t, why);
+		if (rc == -EAGAIN || alert != NULL)
 			note_proxy(t, why);
 		return rc;
 	}
