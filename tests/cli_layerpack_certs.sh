@@ -69,6 +69,19 @@ ca = 'ca.pem'
 client = [['client.pem', '']]
 END
 pulled 'a pair without a key'
+openssl req -x509 -newkey rsa:2048 -nodes -keyout other.key -out other.crt \
+    -days 2 -subj /CN=other 2>openssl.err
+# this server does not say which ones it accepts
+host client <<END
+ca = 'ca.pem'
+client = [['client.crt', 'client.key'], ['$PWD/other.crt', '$PWD/other.key']]
+END
+pulled 'the first of two pairs'
+host client <<END
+ca = 'ca.pem'
+client = [['$PWD/other.crt', '$PWD/other.key'], ['client.crt', 'client.key']]
+END
+refused 'the other one' "127.0.0.1:$port_client accepts none of the client's"
 host client <<END
 ca = 'ca.pem'
 END
@@ -148,9 +161,9 @@ bad 'a key with a passphrase' 'locked.key: expected a private key' <<END
 ca = 'ca.pem'
 client = [['client.crt', '$PWD/locked.key']]
 END
-bad 'two certificates' 'expected one client certificate, found another' <<END
+bad 'the second of two' 'empty.pem: expected a certificate (PEM), found none' <<END
 ca = 'ca.pem'
-client = ['client.pem', '$PWD/server.pem']
+client = ['client.pem', '$PWD/empty.pem']
 END
 host plain <<END
 ca = 'ca.pem'

@@ -292,6 +292,14 @@ server_demand(struct server *s, const char *pem)
 }
 
 void
+server_accept(struct server *s, const char *pem)
+{
+	pthread_mutex_lock(&s->lock);
+	SSL_CTX_set_client_CA_list(s->tls, SSL_load_client_CA_file(pem));
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
 server_limit_tls(struct server *s)
 {
 	pthread_mutex_lock(&s->lock);

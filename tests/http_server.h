@@ -68,6 +68,9 @@ void server_secure(struct server *s, const char *pem);
  */
 void server_demand(struct server *s, const char *pem);
 
+/* After server_secure(), names this certificate as an acceptable issuer. */
+void server_accept(struct server *s, const char *pem);
+
 /* After server_secure(), speaks no TLS later than 1.2. */
 void server_limit_tls(struct server *s);
 

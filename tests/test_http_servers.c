@@ -90,7 +90,36 @@ files(void **state)
 
 	assert_int_equal(http_server_show(&s, one, one), 0);
 	assert_string_equal(s.why, "");
-	is_wrong(&s, http_server_show(&s, one, NULL), "expected one client");
+	is_wrong(&s, http_server_show(&s, two, "/nowhere"), "No such file");
+}
+
+/* Of the client's certificates, all are known, and the key of the first. */
+static void
+several(void **state)
+{
+	struct http_server s = { .unverified = false };
+	char text[2][4096];
+	size_t len[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen(i == 0 ? one : two, "r");
+
+		assert_non_null(f);
+		len[i] = fread(text[i], 1, sizeof(text[i]), f);
+		fclose(f);
+	}
+	assert_int_equal(http_server_show(&s, one, NULL), 0);
+	assert_int_equal(http_server_show(&s, two, two), 0);
+	assert_string_equal(s.why, "");
+	assert_int_equal(s.shown_count, 2);
+	assert_int_equal(s.cert.len, len[0] + 1 + len[1]);
+	assert_memory_equal(s.cert.data, text[0], len[0]);
+	assert_memory_equal(s.cert.data + len[0] + 1, text[1], len[1]);
+	assert_int_equal(s.key.len, len[0]);
+	assert_memory_equal(s.key.data, text[0], len[0]);
+	http_server_free(&s);
+	assert_int_equal(s.shown_count, 0);
 }
 
 static void
@@ -449,6 +478,9 @@ renewed_together(void **state)
 	assert_int_equal(http_server_trust(&s, one), 0);
 	assert_int_equal(http_server_show(&s, cert, NULL), 0);
 	assert_int_equal(http_servers_add(all, url, 0, &s), 0);
+	found = http_servers_find(all, url);
+	assert_int_equal(found->shown_count, 1);
+	http_server_release(found);
 	renew(ca, two);
 	renew(cert, two);
 	for (int i = 0; i < 2; i++) {
@@ -478,6 +510,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files),
+		cmocka_unit_test(several),
 		cmocka_unit_test(fields),
 		cmocka_unit_test(many_fields),
 		cmocka_unit_test(servers),

@@ -301,29 +301,49 @@ test_renewed(void **state)
 	unlink(mine);
 }
 
-/* Checks that the server refuses the client at once, and the reason. */
-static void
-is_not_admitted(const char *cert, const char *says)
+/*
+ * Gets a document from 127.0.0.1, with some certificates to be shown.  Returns
+ * what http_get() does, and the number of retries.
+ */
+static int
+get_showing(const char *const *certs, uint64_t *retries, char why[LAYER_WHY])
 {
 	const struct http_manner as = { .kin = NULL };
+	struct http_server s = { .unverified = false };
 	struct http_servers *all = http_servers_new();
 	struct http_counts n[HTTP_PHASES];
-	char want[LAYER_WHY], why[LAYER_WHY] = "";
 	struct http_document d;
 	struct http *h;
+	int rc;
 
-	add_server(all, "127.0.0.1", 0, bad, cert);
+	assert_int_equal(http_server_trust(&s, bad), 0);
+	for (; *certs != NULL; certs++)
+		assert_int_equal(http_server_show(&s, *certs, NULL), 0);
+	assert_string_equal(s.why, "");
+	assert_int_equal(http_servers_add(all, url_by("127.0.0.1"), 0, &s), 0);
 	h = open_with(all);
-	snprintf(want, sizeof(want), "127.0.0.1:%u %s", server_port(server),
-	    says);
-	assert_int_equal(http_get_as(h, url_by("127.0.0.1"), &as, SIZE, &d,
-	    why), -EKEYREJECTED);
-	assert_string_equal(why, want);
+	*why = '\0';
+	rc = http_get_as(h, url_by("127.0.0.1"), &as, SIZE, &d, why);
 	http_document_free(&d);
 	http_counted(h, n);
-	assert_int_equal(n[HTTP_INDEX].retries, 0);
+	*retries = n[HTTP_INDEX].retries;
 	http_close(h);
 	http_servers_free(all);
+	return rc;
+}
+
+/* Checks that the server refuses the client at once, and the reason. */
+static void
+is_not_admitted(const char *const *certs, const char *says)
+{
+	char want[LAYER_WHY], why[LAYER_WHY];
+	uint64_t retries;
+
+	snprintf(want, sizeof(want), "127.0.0.1:%u %s", server_port(server),
+	    says);
+	assert_int_equal(get_showing(certs, &retries, why), -EKEYREJECTED);
+	assert_string_equal(why, want);
+	assert_int_equal(retries, 0);
 }
 
 /* Demands a certificate, with TLS 1.2 or a later version. */
@@ -344,6 +364,7 @@ static void
 test_not_admitted(void **state)
 {
 	char mine[SCRATCH_B + 8];
+	const char *const certs[] = { mine, NULL };
 
 	(void)state;
 	snprintf(mine, sizeof(mine), "%s/mine", dir);
@@ -354,49 +375,105 @@ test_not_admitted(void **state)
 		demand(good, i & 2);
 		server_reset(server, i & 1 ? SERVER_RESETS_FAILED :
 		    SERVER_RESETS_NONE);
-		is_not_admitted(mine, "refused the client's certificate "
+		is_not_admitted(certs, "refused the client's certificate "
 		    "(unknown CA)");
-		is_not_admitted(NULL, i & 2 ?
+		is_not_admitted(certs + 1, i & 2 ?
 		    "asks for a client's certificate (handshake failure)" :
 		    "asks for a client's certificate (certificate required)");
 		tls_make(mine, "IP:127.0.0.1", -2, -1);
 		demand(mine, i & 2);
-		is_not_admitted(mine, "refused the client's certificate "
+		is_not_admitted(certs, "refused the client's certificate "
 		    "(certificate expired)");
 	}
 	unlink(mine);
+}
+
+/*
+ * Of several certificates, with keys of different types, the one is shown whose
+ * issuer, or one further up its chain, the server names; if it names none, the
+ * first.
+ */
+static void
+test_chosen(void **state)
+{
+	enum { COUNT = 5 };
+	char path_of[COUNT][SCRATCH_B + 8], why[LAYER_WHY];
+	struct tls_subject s = { .names = "IP:127.0.0.1", .from = -1,
+		.to = 1 };
+	const char *certs[COUNT + 1] = { NULL };
+	uint64_t retries;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		static const char *const names[COUNT] = { "a", "b", "c", "root",
+			"between" };
+
+		snprintf(path_of[i], sizeof(path_of[i]), "%s/%s", dir,
+		    names[i]);
+		s.cn = names[i];
+		s.rsa = i == 1;
+		s.signer = i == 4 ? path_of[3] : NULL;
+		tls_make_as(path_of[i], &s);
+	}
+	/* the last, whose key is of the same type as the first's */
+	s.cn = "leaf";
+	s.rsa = false;
+	s.signer = path_of[4];
+	tls_make_as(path_of[2], &s);
+	for (int i = 0; i < 3; i++)
+		certs[i] = path_of[i];
+	tls_make(bad, "IP:127.0.0.1", -1, 1);
+	server_set(server, SERVER_GOOD, 1);
+	for (int i = 0; i < 8; i++) {
+		/* which is wanted, a, b, the root of c, or what nobody has */
+		const char *wanted = i / 2 == 2 ? path_of[3] : i / 2 == 3 ?
+		    good : path_of[i / 2];
+
+		demand(wanted, i & 1);
+		server_accept(server, wanted);
+		if (wanted == good)
+			is_not_admitted(certs, i & 1 ?
+			    "accepts none of the client's certificates "
+			    "(handshake failure)" :
+			    "accepts none of the client's certificates "
+			    "(certificate required)");
+		else if (get_showing(certs, &retries, why) != 0)
+			fail_msg("%d: %s", i, why);
+		/* the first is shown to who names none */
+		demand(wanted, i & 1);
+		if (i / 2 != 0)
+			is_not_admitted(certs, "accepts none of the client's "
+			    "certificates (unknown CA)");
+		else if (get_showing(certs, &retries, why) != 0)
+			fail_msg("%d, without names: %s", i, why);
+	}
+	for (int i = 0; i < COUNT; i++)
+		unlink(path_of[i]);
 }
 
 /* Without an alert, it is not known why; the attempt is repeated. */
 static void
 test_reset(void **state)
 {
-	const struct http_manner as = { .kin = NULL };
-	struct http_servers *all = http_servers_new();
-	char why[LAYER_WHY] = "";
-	struct http_document d;
-	struct http *h;
+	const char *const certs[] = { good, NULL };
+	char why[LAYER_WHY];
+	uint64_t retries;
 
 	(void)state;
-	tls_make(bad, "IP:127.0.0.1,DNS:localhost", -1, 1);
+	tls_make(bad, "IP:127.0.0.1", -1, 1);
 	server_set(server, SERVER_GOOD, 1);
 	server_secure(server, bad);
 	server_reset(server, SERVER_RESETS_ALL);
-	add_server(all, "127.0.0.1", 0, bad, good);
-	add_server(all, "localhost", 0, bad, NULL);
-	h = open_with(all);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(http_get_as(h, url_by(i == 0 ? "127.0.0.1" :
-		    "localhost"), &as, SIZE, &d, why), -ETIMEDOUT);
+		assert_int_equal(get_showing(certs + i, &retries, why),
+		    -ETIMEDOUT);
 		print_message("%s\n", why);
 		assert_non_null(strstr(why, " reset"));
 		assert_non_null(strstr(why, "gave up after 3 s"));
 		assert_int_equal(strstr(why, "; it was to be shown a client's "
 		    "certificate") != NULL, i == 0);
-		http_document_free(&d);
+		assert_true(retries >= 2);
 	}
-	http_close(h);
-	http_servers_free(all);
 }
 
 /* A server is trusted as the one that names it, if nothing is known of it. */
@@ -440,6 +517,7 @@ main(void)
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_renewed),
 		cmocka_unit_test(test_not_admitted),
+		cmocka_unit_test(test_chosen),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_kin),
 		cmocka_unit_test(test_no_tls),

@@ -27,7 +27,11 @@
 struct http_server {
 	struct strbuf ca;		/* certificates that are trusted besides
 					 * the others, as PEM */
-	struct strbuf cert, key;	/* what it is shown, as PEM; or empty */
+	struct strbuf cert;		/* of what it may be shown, all, as PEM;
+					 * or empty */
+	struct strbuf key;		/* of the first */
+	struct http_shown *shown;	/* the same, each with its key */
+	size_t shown_count;
 	struct strbuf fields;		/* "NAME: VALUE" or "NAME;", each
 					 * with a NUL */
 	bool unverified;		/* its certificate does not matter */
@@ -43,9 +47,10 @@ struct http_server {
 };
 
 /*
- * Adds a file with trusted certificates; or the client's certificate, with what
- * follows it in its chain, and its key, which is in the same file if key is
- * NULL.  What is wrong with a file is written to s->why.  Return 0 or -ENOMEM.
+ * Adds a file with trusted certificates; or one of the client's certificates,
+ * with what follows it in its chain, and its key, which is in the same file if
+ * key is NULL.  Of several, the first that the server accepts is shown.  What
+ * is wrong with a file is written to s->why.  Return 0 or -ENOMEM.
  */
 int http_server_trust(struct http_server *s, const char *path);
 int http_server_show(struct http_server *s, const char *cert, const char *key);

@@ -13,6 +13,7 @@
 #include "lazy/http/http.h"
 
 #include <curl/curl.h>
+#include <openssl/x509.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -143,6 +144,13 @@ struct http {
 	struct http_counts counts[HTTP_PHASES];
 };
 
+/* A certificate of the client, what follows it in its chain, and its key. */
+struct http_shown {
+	X509 *leaf;
+	STACK_OF(X509) *chain;
+	EVP_PKEY *key;
+};
+
 /* http.c */
 
 /*
@@ -234,10 +242,11 @@ int http_again(struct http *h, const struct http_transfer *t, const char *url,
 /* http_tls.c */
 
 /*
- * Forgets what the last connection was, and makes the transfer learn which
- * alerts arrive on its next one, if libcurl uses OpenSSL.
+ * Forgets what the last connection was.  On its next one, the transfer learns
+ * which alerts arrive, and several certificates of the client are chosen from.
+ * Returns false if libcurl does not use OpenSSL, so that neither is possible.
  */
-void http_tls_watch(struct http_transfer *t);
+bool http_tls_watch(struct http_transfer *t);
 
 /*
  * Returns the name of the alert, a constant, if the server has ended the

@@ -158,21 +158,21 @@ have_no_passphrase(char *buf, int size, int writing, void *arg)
 	return -1;
 }
 
-/* Returns the number of certificates, or -1 if one of them is damaged. */
+/*
+ * Adds the certificates to `all`, unless it is NULL.  Returns their number, or -1
+ * if one of them is damaged.
+ */
 static int
-count_certificates(const char *text, size_t len, X509 **first)
+read_certificates(const char *text, size_t len, STACK_OF(X509) *all)
 {
 	BIO *b = BIO_new_mem_buf(text, (int)len);
 	int count = 0;
 	X509 *x;
 
-	if (first != NULL)
-		*first = NULL;
 	while (b != NULL && (x = PEM_read_bio_X509(b, NULL, have_no_passphrase,
 	    NULL)) != NULL) {
-		if (count++ == 0 && first != NULL)
-			*first = x;
-		else
+		count++;
+		if (all == NULL || sk_X509_push(all, x) == 0)
 			X509_free(x);
 	}
 	if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
@@ -216,50 +216,79 @@ http_server_trust(struct http_server *s, const char *path)
 		rc = read_pem(s, path, &text, &len);
 	if (rc != 0 || text == NULL)
 		return rc;
-	expect_certificate(s, path, count_certificates(text, len, NULL));
+	expect_certificate(s, path, read_certificates(text, len, NULL));
 	strbuf_add(&s->ca, text, len);
 	strbuf_char(&s->ca, '\n');
 	sys_free(text);
 	return s->ca.failed ? -ENOMEM : 0;
 }
 
+static void
+shown_free(struct http_shown *c)
+{
+	X509_free(c->leaf);
+	sk_X509_pop_free(c->chain, X509_free);
+	EVP_PKEY_free(c->key);
+}
+
+static void
+free_shown(struct http_server *s)
+{
+	for (size_t i = 0; i < s->shown_count; i++)
+		shown_free(&s->shown[i]);
+	sys_free(s->shown);
+	s->shown = NULL;
+	s->shown_count = 0;
+}
+
+/* Takes what is in *c. */
+static int
+add_shown(struct http_server *s, struct http_shown *c)
+{
+	struct http_shown *all = sys_realloc(s->shown, (s->shown_count + 1) *
+	    sizeof(*all));
+
+	if (all == NULL)
+		return -ENOMEM;
+	s->shown = all;
+	all[s->shown_count++] = *c;
+	*c = (struct http_shown){ .leaf = NULL };
+	return 0;
+}
+
 int
 http_server_show(struct http_server *s, const char *cert, const char *key)
 {
 	const char *holder = key != NULL ? key : cert;
+	struct http_shown c = { .chain = sk_X509_new_null() };
 	char *text = NULL, *own = NULL;
 	size_t len = 0, own_len = 0;
-	EVP_PKEY *pkey = NULL;
-	X509 *x = NULL;
-	int rc;
+	int rc = c.chain == NULL ? -ENOMEM : note_files(s, cert, holder);
 
-	if (s->cert.len > 0) {
-		spoil(s, "%.180s: expected one client certificate, found "
-		    "another", cert);
-		return 0;
-	}
-	rc = note_files(s, cert, holder);
 	if (rc == 0)
 		rc = read_pem(s, cert, &text, &len);
 	if (rc == 0)
 		rc = read_pem(s, holder, &own, &own_len);
 	if (rc != 0 || text == NULL || own == NULL)
 		goto out;
-	expect_certificate(s, cert, count_certificates(text, len, &x));
-	pkey = find_key(own, own_len);
-	if (pkey == NULL)
+	expect_certificate(s, cert, read_certificates(text, len, c.chain));
+	c.leaf = sk_X509_shift(c.chain);
+	c.key = find_key(own, own_len);
+	if (c.key == NULL)
 		spoil(s, "%.150s: expected a private key (PEM) without a "
 		    "passphrase, found none", holder);
-	else if (x != NULL && X509_check_private_key(x, pkey) != 1)
+	else if (c.leaf != NULL && X509_check_private_key(c.leaf, c.key) != 1)
 		spoil(s, "%.150s: expected the key of %.60s, found another",
 		    holder, cert);
 	ERR_clear_error();
+	if (s->cert.len > 0)
+		strbuf_char(&s->cert, '\n');
 	strbuf_add(&s->cert, text, len);
-	strbuf_add(&s->key, own, own_len);
-	rc = s->cert.failed || s->key.failed ? -ENOMEM : 0;
+	if (s->key.len == 0)
+		strbuf_add(&s->key, own, own_len);
+	rc = s->cert.failed || s->key.failed ? -ENOMEM : add_shown(s, &c);
 out:
-	X509_free(x);
-	EVP_PKEY_free(pkey);
+	shown_free(&c);
 	sys_free(text);
 	sys_free(own);
 	return rc;
@@ -311,6 +340,7 @@ http_server_free(struct http_server *s)
 	strbuf_free(&s->key);
 	strbuf_free(&s->fields);
 	strbuf_free(&s->trusted);
+	free_shown(s);
 	free_files(s);
 }
 
@@ -333,7 +363,8 @@ new_server(struct http_server *s)
 		return NULL;
 	if (s != NULL) {
 		*made = (struct http_server){ .ca = s->ca, .cert = s->cert,
-			.key = s->key, .fields = s->fields,
+			.key = s->key, .shown = s->shown,
+			.shown_count = s->shown_count, .fields = s->fields,
 			.unverified = s->unverified, .files = s->files,
 			.file_count = s->file_count };
 		memcpy(made->why, s->why, sizeof(made->why));
@@ -429,6 +460,16 @@ move_files(struct http_server *to, struct http_server *from, bool shown)
 	}
 }
 
+/* Moves the client's certificates, where there are none. */
+static void
+move_shown(struct http_server *to, struct http_server *from)
+{
+	to->shown = from->shown;
+	to->shown_count = from->shown_count;
+	from->shown = NULL;
+	from->shown_count = 0;
+}
+
 /* Adds what `from` says to what the same source has said before. */
 static void
 combine(struct http_server *to, struct http_server *from, const char *origin)
@@ -448,6 +489,8 @@ combine(struct http_server *to, struct http_server *from, const char *origin)
 			continue;
 		if (mine[i]->len == 0) {
 			replace(mine[i], other[i]);
+			if (i == 1)
+				move_shown(to, from);
 			if (i < 2)
 				move_files(to, from, i == 1);
 		} else if (differs(mine[i], other[i])) {

@@ -7,12 +7,17 @@
  * sends the request first and finds the connection reset, but not on OpenSSL,
  * which reads it when libcurl closes the connection.
  *
+ * libcurl loads one certificate of the client.  Of several, it is the server's
+ * list of acceptable issuers that chooses, if it sends one.
+ *
  * libcurl hands over the SSL_CTX of each new connection.  That may outlive the
  * transfer that has made the connection, so OpenSSL is told of the client only;
  * whose connection it is, is looked up among the transfers that run.  All of
  * this happens in the thread that runs them.
  */
 #include "http_private.h"
+
+#include "lazy/http/http_servers.h"
 
 #include <openssl/crypto.h>
 #include <openssl/ssl.h>
@@ -44,6 +49,46 @@ on_message(int sent, int version, int type, const void *data, size_t len,
 		t->alert = alert[1];
 }
 
+/* Sets what a server that wants a certificate is shown.  Returns 1 or 0. */
+static int
+choose(SSL *ssl, void *arg)
+{
+	enum { ACCEPTABLE = CERT_PKEY_SIGN | CERT_PKEY_ISSUER_NAME };
+	const struct http_transfer *t = find_transfer(arg,
+	    SSL_get_SSL_CTX(ssl));
+	const struct http_shown *c;
+
+	/* if the server asks later, it is shown what it was, or the first */
+	if (t == NULL)
+		return 1;
+	SSL_certs_clear(ssl);
+	for (size_t i = 0; i < t->server->shown_count; i++) {
+		c = &t->server->shown[i];
+		if ((SSL_check_chain(ssl, c->leaf, c->key, c->chain) &
+		    ACCEPTABLE) == ACCEPTABLE)
+			return SSL_use_cert_and_key(ssl, c->leaf, c->key,
+			    c->chain, 1);
+	}
+	return 1;
+}
+
+/*
+ * Has one of several certificates chosen.  libcurl has loaded all, as if they
+ * were a chain, so that it tells connections with others apart.
+ */
+static bool
+offer(SSL_CTX *context, const struct http_transfer *t)
+{
+	const struct http_shown *c = t->server->shown;
+
+	/* none is for the server's proxy */
+	if (SSL_CTX_get0_certificate(context) == NULL)
+		return true;
+	SSL_CTX_set_cert_cb(context, choose, t->h);
+	return SSL_CTX_use_cert_and_key(context, c->leaf, c->key, c->chain,
+	    1) == 1;
+}
+
 static CURLcode
 on_context(CURL *easy, void *context, void *arg)
 {
@@ -57,7 +102,8 @@ on_context(CURL *easy, void *context, void *arg)
 	t->tls = context;
 	SSL_CTX_set_msg_callback(context, on_message);
 	SSL_CTX_set_msg_callback_arg(context, t->h);
-	return CURLE_OK;
+	return t->server == NULL || t->server->shown_count < 2 ||
+	    offer(context, t) ? CURLE_OK : CURLE_SSL_CERTPROBLEM;
 }
 
 /* Returns whether libcurl uses the same OpenSSL as this file. */
@@ -72,7 +118,7 @@ is_ours(void)
 	    OpenSSL_version(OPENSSL_VERSION_STRING)) == 0;
 }
 
-void
+bool
 http_tls_watch(struct http_transfer *t)
 {
 	t->tls = NULL;
@@ -83,9 +129,10 @@ http_tls_watch(struct http_transfer *t)
 	 */
 	curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
 	if (!is_ours())
-		return;
+		return false;
 	curl_easy_setopt(t->easy, CURLOPT_SSL_CTX_FUNCTION, on_context);
 	curl_easy_setopt(t->easy, CURLOPT_SSL_CTX_DATA, t);
+	return true;
 }
 
 const char *

@@ -253,9 +253,11 @@ use_server(struct http_transfer *t, const char *url)
 	    CURLE_OK)
 		t->rc = http_transfer_refuse(t, -EKEYREJECTED, "this libcurl "
 		    "takes no certificates for single servers");
+	if (!http_tls_watch(t) && s != NULL && s->shown_count > 1)
+		t->rc = http_transfer_refuse(t, -EKEYREJECTED, "this libcurl "
+		    "cannot choose between several client certificates");
 	if (s != NULL && *s->why != '\0')
 		t->rc = http_transfer_refuse(t, -EKEYREJECTED, s->why);
-	http_tls_watch(t);
 	curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, verifies ? 1L : 0L);
 	curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, verifies ? 2L : 0L);
 	if (!verifies)
@@ -630,10 +632,11 @@ note_proxy(const struct http_transfer *t, char why[LAYER_WHY])
 	    exempt == NULL ? "" : exempt);
 }
 
-static bool
-has_certificate(const struct http_transfer *t)
+/* How many certificates there are for the server to be shown. */
+static size_t
+count_shown(const struct http_transfer *t)
 {
-	return t->server != NULL && t->server->cert.len > 0;
+	return t->server == NULL ? 0 : t->server->shown_count;
 }
 
 /* Writes whose alert it is that has ended the transfer. */
@@ -642,14 +645,16 @@ say_refusal(const struct http_transfer *t, const char *alert,
     char why[LAYER_WHY])
 {
 	char url[HTTP_URL], origin[HTTP_URL];
+	size_t count = count_shown(t);
 	const char *host;
 
 	http_transfer_url(t, url);
 	host = http_origin(url, origin) ? strstr(origin, "://") : NULL;
 	snprintf(why, LAYER_WHY, "%.150s %s (%s)", host == NULL ?
-	    "the server" : host + 3, has_certificate(t) ?
+	    "the server" : host + 3, count == 0 ?
+	    "asks for a client's certificate" : count == 1 ?
 	    "refused the client's certificate" :
-	    "asks for a client's certificate", alert);
+	    "accepts none of the client's certificates", alert);
 }
 
 /*
@@ -661,7 +666,7 @@ note_certificate(const struct http_transfer *t, char why[LAYER_WHY])
 {
 	size_t used = strnlen(why, LAYER_WHY);
 
-	if (t->reply.status == 0 && has_certificate(t) &&
+	if (t->reply.status == 0 && count_shown(t) > 0 &&
 	    (t->code == CURLE_SSL_CONNECT_ERROR ||
 	    t->code == CURLE_SEND_ERROR || t->code == CURLE_RECV_ERROR ||
 	    t->code == CURLE_GOT_NOTHING))
