@@ -5,6 +5,7 @@
 #include "lazy/http/http_servers.h"
 
 #include "base/fdio.h"
+#include "base/stamp.h"
 #include "base/sys.h"
 #include "http_private.h"
 
@@ -16,17 +17,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { PEM_MAX = 1 << 20, FIELDS_MAX = 64 << 10 };
-
-/* By which it is known whether a file has changed; zeros: it cannot be found. */
-struct stamp {
-	dev_t dev;
-	ino_t ino;
-	off_t size;
-	struct timespec modified, changed;
-};
 
 /* What has been read, to be trusted or, with a key, to be shown. */
 struct http_server_file {
@@ -72,34 +64,6 @@ read_whole(const char *path, char **text, size_t *len)
 	if (fd >= 0)
 		sys_close(fd);
 	return rc;
-}
-
-static struct stamp
-stamp_of(const char *path)
-{
-	struct stat st;
-
-	if (sys_fstatat(AT_FDCWD, path, &st, 0) != 0)
-		return (struct stamp){ .size = 0 };
-	return (struct stamp){ .dev = st.st_dev, .ino = st.st_ino,
-		.size = st.st_size, .modified = st.st_mtim,
-		.changed = st.st_ctim };
-}
-
-static bool
-is_at(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-static bool
-has_changed(const char *path, const struct stamp *was)
-{
-	struct stamp now = stamp_of(path);
-
-	return now.dev != was->dev || now.ino != was->ino ||
-	    now.size != was->size || !is_at(&now.modified, &was->modified) ||
-	    !is_at(&now.changed, &was->changed);
 }
 
 static void
@@ -159,8 +123,8 @@ have_no_passphrase(char *buf, int size, int writing, void *arg)
 }
 
 /*
- * Adds the certificates to `all`, unless it is NULL.  Returns their number, or -1
- * if one of them is damaged.
+ * Adds the certificates to `all`, unless it is NULL.  Returns their number, or
+ * -1 if one of them is damaged.
  */
 static int
 read_certificates(const char *text, size_t len, STACK_OF(X509) *all)
@@ -619,9 +583,9 @@ static bool
 is_outdated(const struct http_server *s)
 {
 	for (size_t i = 0; i < s->file_count; i++)
-		if (has_changed(s->files[i].path, &s->files[i].was) ||
-		    (s->files[i].key != NULL && has_changed(s->files[i].key,
-		    &s->files[i].key_was)))
+		if (stamp_has_changed(s->files[i].path, &s->files[i].was) ||
+		    (s->files[i].key != NULL && stamp_has_changed(
+		    s->files[i].key, &s->files[i].key_was)))
 			return true;
 	return false;
 }
