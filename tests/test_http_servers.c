@@ -505,6 +505,104 @@ renewed_together(void **state)
 	http_servers_free(all);
 }
 
+/* All that is known is replaced at once. */
+static void
+replaced(void **state)
+{
+	struct http_servers *all = http_servers_new(), *by;
+	struct http_server *held, *s;
+	char why[LAYER_WHY];
+
+	(void)state;
+	add(all, "https://a.org", 1, "a", true);
+	add(all, "https://b.org", 1, "b", true);
+	add(all, "https://c.org", 0, "c", false);
+	add(all, NULL, 0, "other", false);
+	assert_int_equal(http_servers_other(all, "https://o.org"), 0);
+	assert_int_equal(http_servers_other(all, "https://p.org"), 0);
+	held = http_servers_find(all, "https://a.org");
+	atomic_store(&held->told, true);
+
+	by = http_servers_new();
+	add(by, "https://a.org", 2, "new", true);
+	add(by, "https://n.org", 2, "n", false);
+	add(by, "https://o.org", 2, "o", false);
+	http_servers_replace(all, by, why);
+	http_servers_free(by);
+	assert_string_equal(why, "");
+	assert_string_equal(held->fields.data, "a: 1");
+	http_server_release(held);
+	assert_true(known(all, "https://a.org", "new: 1"));
+	assert_true(known(all, "https://n.org", "n: 1"));
+	assert_true(known(all, "https://o.org", "o: 1"));
+	/* who has been warned need not be again */
+	s = http_servers_find(all, "https://a.org");
+	assert_true(s->told);
+	http_server_release(s);
+
+	/* what is not said any more is known until somebody asks anew */
+	assert_true(known(all, "https://b.org", "b: 1"));
+	assert_true(known(all, "https://c.org", "c: 1"));
+	assert_true(known(all, "https://p.org", "other: 1"));
+	http_servers_forget(NULL, "https://b.org");
+	http_servers_forget(all, "b.org");
+	http_servers_forget(all, "https://b.org/v2/x");
+	http_servers_forget(all, "https://a.org");
+	http_servers_forget(all, "https://p.org");
+	assert_true(known(all, "https://b.org", NULL));
+	assert_true(known(all, "https://c.org", "c: 1"));
+	assert_true(known(all, "https://a.org", "new: 1"));
+	assert_int_equal(http_servers_other(all, "https://p.org"), 0);
+	assert_true(known(all, "https://p.org", NULL));
+	http_servers_free(all);
+}
+
+/* Returns what says of a.org that it is shown what is in a file. */
+static struct http_servers *
+shown_by(const char *cert, const char *key)
+{
+	struct http_servers *all = http_servers_new();
+	struct http_server s = { .unverified = false };
+	char why[LAYER_WHY];
+
+	assert_int_equal(http_server_field(&s, "kept", "1", why), 0);
+	assert_int_equal(http_server_show(&s, cert, key), 0);
+	assert_int_equal(http_servers_add(all, "https://a.org", 0, &s), 0);
+	return all;
+}
+
+/* A certificate that cannot be used does not replace one that can. */
+static void
+replaced_later(void **state)
+{
+	struct http_servers *all = shown_by(one, NULL), *by;
+	char cert[SCRATCH_B + 8], why[LAYER_WHY];
+
+	(void)state;
+	snprintf(cert, sizeof(cert), "%s/cert", dir);
+	for (int i = 0; i < 2; i++) {
+		by = shown_by(cert, NULL);
+		http_servers_replace(all, by, why);
+		http_servers_free(by);
+		assert_non_null(strstr(why, "cert: No such file"));
+		shows(all, one);
+	}
+	renew(cert, two);
+	shows(all, two);
+	renew(cert, one);
+	shows(all, one);
+	/* what cannot be used either is replaced */
+	unlink(cert);
+	http_servers_free(all);
+	all = shown_by(cert, NULL);
+	by = shown_by("/nowhere", NULL);
+	http_servers_replace(all, by, why);
+	http_servers_free(by);
+	assert_string_equal(why, "");
+	cannot(all, "https://a.org", "/nowhere: No such file");
+	http_servers_free(all);
+}
+
 int
 main(void)
 {
@@ -519,6 +617,8 @@ main(void)
 		cmocka_unit_test(trust),
 		cmocka_unit_test(renewed),
 		cmocka_unit_test(renewed_together),
+		cmocka_unit_test(replaced),
+		cmocka_unit_test(replaced_later),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -87,6 +87,22 @@ int http_servers_add(struct http_servers *all, const char *url,
 int http_servers_other(struct http_servers *all, const char *url);
 
 /*
+ * Replaces what is known of servers by what is in `by`, which is then empty.  A
+ * server of which that says nothing stays as it is, because transfers may still
+ * go there, until http_servers_forget().  If the files of one cannot be used,
+ * but what was known before can, that stays, too, until they can, and why says
+ * so; otherwise it is "".  Thread-safe, if nobody else uses `by`.
+ */
+void http_servers_replace(struct http_servers *all, struct http_servers *by,
+    char why[LAYER_WHY]);
+
+/*
+ * Forgets what http_servers_replace() has left of this URL's server only because
+ * it was known before.  all may be NULL.  Thread-safe.
+ */
+void http_servers_forget(struct http_servers *all, const char *url);
+
+/*
  * Sets the file with the certificates that are trusted whatever the server.  It
  * is read now; if that fails, there are none.
  */

@@ -29,7 +29,10 @@ struct http_server_file {
 struct known_server {
 	char *origin;			/* "": the others */
 	unsigned source;
+	bool former;			/* it has not been replaced */
 	struct http_server *s;
+	struct http_server *wanted;	/* in its place, as soon as its files
+					 * can be used; or NULL */
 	struct known_server *next;
 };
 
@@ -352,6 +355,7 @@ static void
 known_free(struct known_server *k)
 {
 	http_server_release(k->s);
+	http_server_release(k->wanted);
 	sys_free(k->origin);
 	sys_free(k);
 }
@@ -552,6 +556,68 @@ http_servers_other(struct http_servers *all, const char *url)
 	return rc;
 }
 
+/*
+ * Keeps what was known of a server, if that is better than what is said of it
+ * now.
+ */
+static void
+keep_former(struct known_server *now, const struct known_server *was,
+    char why[LAYER_WHY])
+{
+	if (*now->s->why != '\0' && *was->s->why == '\0' && !now->s->fixed) {
+		if (*why == '\0')
+			strcpy(why, now->s->why);
+		now->wanted = now->s;
+		now->s = was->s;
+		atomic_fetch_add(&now->s->users, 1);
+	} else if (now->s->unverified && was->s->unverified) {
+		atomic_store(&now->s->told, was->s->told);
+	}
+}
+
+void
+http_servers_replace(struct http_servers *all, struct http_servers *by,
+    char why[LAYER_WHY])
+{
+	struct known_server **at = &all->first, *k, *now;
+
+	*why = '\0';
+	pthread_mutex_lock(&all->lock);
+	while ((k = *at) != NULL) {
+		now = find_known(by, k->origin);
+		if (now != NULL)
+			keep_former(now, k, why);
+		if (now == NULL && *k->origin != '\0') {
+			k->former = true;
+			at = &k->next;
+		} else {
+			*at = k->next;
+			known_free(k);
+		}
+	}
+	*at = by->first;
+	by->first = NULL;
+	pthread_mutex_unlock(&all->lock);
+}
+
+void
+http_servers_forget(struct http_servers *all, const char *url)
+{
+	struct known_server **at, *k;
+	char origin[HTTP_URL];
+
+	if (all == NULL || !http_origin(url, origin))
+		return;
+	pthread_mutex_lock(&all->lock);
+	for (at = &all->first; (k = *at) != NULL; at = &k->next)
+		if (k->former && strcmp(k->origin, origin) == 0) {
+			*at = k->next;
+			known_free(k);
+			break;
+		}
+	pthread_mutex_unlock(&all->lock);
+}
+
 void
 http_servers_trust(struct http_servers *all, const char *path)
 {
@@ -618,17 +684,20 @@ read_again(const struct http_server *s)
 static void
 refresh(struct known_server *k)
 {
+	const struct http_server *as = k->wanted != NULL ? k->wanted : k->s;
 	struct http_server *now;
 
-	if (k->s->fixed || !is_outdated(k->s))
+	if (as->fixed || !is_outdated(as))
 		return;
-	now = read_again(k->s);
+	now = read_again(as);
 	if (now == NULL || (*now->why != '\0' && *k->s->why == '\0')) {
 		http_server_release(now);
 		return;
 	}
 	http_server_release(k->s);
+	http_server_release(k->wanted);
 	k->s = now;
+	k->wanted = NULL;
 }
 
 struct http_server *
