@@ -548,7 +548,6 @@ replaced(void **state)
 	http_servers_forget(all, "b.org");
 	http_servers_forget(all, "https://b.org/v2/x");
 	http_servers_forget(all, "https://a.org");
-	http_servers_forget(all, "https://p.org");
 	assert_true(known(all, "https://b.org", NULL));
 	assert_true(known(all, "https://c.org", "c: 1"));
 	assert_true(known(all, "https://a.org", "new: 1"));

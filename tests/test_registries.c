@@ -8,8 +8,10 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void
@@ -24,7 +26,7 @@ write_file(const char *path, const char *text)
 
 /* The places of HOST/NAME, one behind the other. */
 static const char *
-found(const struct vfs_registries *r, const char *host, const char *name,
+found(struct vfs_registries *r, const char *host, const char *name,
     const char *reference)
 {
 	static char all[VFS_ENDPOINTS * VFS_BASE];
@@ -258,6 +260,226 @@ faults(void **state)
 	vfs_registries_free(r);
 }
 
+/* Writes a file as an editor does, and later than what was read. */
+static void
+change(const char *path, const char *text)
+{
+	usleep(20000);
+	write_file("changed", text);
+	assert_int_equal(rename("changed", path), 0);
+}
+
+static void
+make_dir(const char *path)
+{
+	usleep(20000);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+/* Reads again, for which there must be this version, and a reason or "". */
+static void
+refresh(struct vfs_registries *r, unsigned version, const char *want)
+{
+	char why[LAYER_WHY];
+
+	vfs_registries_refresh(r, why);
+	if (*want == '\0' ? *why != '\0' : strstr(why, want) == NULL)
+		fail_msg("'%s', not '%s'", why, want);
+	assert_int_equal(vfs_registries_version(r), version);
+	/* it is said once, and read once */
+	vfs_registries_refresh(r, why);
+	assert_string_equal(why, "");
+	assert_int_equal(vfs_registries_version(r), version);
+}
+
+/* Is this the first header field for a server, or NULL? */
+static bool
+has_field(struct vfs_registries *r, const char *url, const char *field)
+{
+	struct http_server *s = http_servers_find(vfs_registries_servers(r),
+	    url);
+	bool is = s == NULL || s->fields.len == 0 ? field == NULL :
+	    field != NULL && strcmp(s->fields.data, field) == 0;
+
+	http_server_release(s);
+	return is;
+}
+
+/* Starts with no file of a user or of the system but those in ./home. */
+static void
+set_home(void)
+{
+	char home[4096];
+
+	assert_non_null(getcwd(home, sizeof(home) - 8));
+	strcat(home, "/home");
+	assert_int_equal(setenv("HOME", home, 1), 0);
+	assert_int_equal(unsetenv("CONTAINERS_REGISTRIES_CONF"), 0);
+}
+
+#define MIRROR(m) "[[registry]]\nlocation = 'a.org'\n"		\
+	"[[registry.mirror]]\nlocation = '" m "'\n"
+
+static void
+changed_conf(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+
+	(void)state;
+	set_home();
+	vfs_registries_refresh(NULL, why);
+	assert_string_equal(why, "");
+	assert_int_equal(vfs_registries_version(NULL), 0);
+	write_file("again", MIRROR("m.org"));
+	assert_int_equal(vfs_registries_of_user(&r, "again", NULL, why), 0);
+	refresh(r, 0, "");
+	change("again", MIRROR("n.org"));
+	assert_string_equal(found(r, "a.org", "x", "1"),
+	    "https://m.org/v2/x https://a.org/v2/x");
+	refresh(r, 1, "");
+	assert_string_equal(found(r, "a.org", "x", "1"),
+	    "https://n.org/v2/x https://a.org/v2/x");
+	/* what is wrong changes nothing, and is said once */
+	change("again", MIRROR("o.org") "[[registry");
+	refresh(r, 1, "again: line 5: expected");
+	refresh(r, 1, "");
+	change("again", MIRROR("o.org") "\n[[registry");
+	refresh(r, 1, "again: line 6: expected");
+	assert_int_equal(unlink("again"), 0);
+	refresh(r, 1, "again: No such file");
+	assert_string_equal(found(r, "a.org", "x", "1"),
+	    "https://n.org/v2/x https://a.org/v2/x");
+	change("again", MIRROR("o.org") "[[registry");
+	refresh(r, 1, "again: line 5: expected");
+	change("again", MIRROR("o.org"));
+	refresh(r, 2, "");
+	assert_string_equal(found(r, "a.org", "x", "1"),
+	    "https://o.org/v2/x https://a.org/v2/x");
+	/* files that there were not */
+	make_dir("again.d");
+	refresh(r, 3, "");
+	change("again.d/1.conf", MIRROR("p.org"));
+	refresh(r, 4, "");
+	assert_string_equal(found(r, "a.org", "x", "1"),
+	    "https://p.org/v2/x https://a.org/v2/x");
+	vfs_registries_free(r);
+}
+
+/* The user's own file is used, and certificates are, when they are there. */
+static void
+changed_home(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+	struct http_server *s;
+
+	(void)state;
+	set_home();
+	assert_int_equal(vfs_registries_of_user(&r, NULL, NULL, why), 0);
+	make_dir("home");
+	make_dir("home/.config");
+	make_dir("home/.config/containers");
+	refresh(r, 0, "");
+	change("home/.config/containers/registries.conf", MIRROR("m.org"));
+	refresh(r, 1, "");
+	assert_string_equal(found(r, "a.org", "x", "1"),
+	    "https://m.org/v2/x https://a.org/v2/x");
+	make_dir("home/.config/containers/certs.d");
+	refresh(r, 2, "");
+	make_dir("home/.config/containers/certs.d/m.org");
+	refresh(r, 3, "");
+	change("home/.config/containers/certs.d/m.org/x.crt", "none");
+	refresh(r, 4, "x.crt: expected a certificate");
+	s = http_servers_find(vfs_registries_servers(r), "https://m.org");
+	assert_string_equal(s->why, "");
+	http_server_release(s);
+	assert_int_equal(unlink("home/.config/containers/certs.d/m.org/x.crt"),
+	    0);
+	assert_int_equal(rmdir("home/.config/containers/certs.d/m.org"), 0);
+	vfs_registries_free(r);
+}
+
+static void
+changed_hosts(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+
+	(void)state;
+	set_home();
+	write_file("none", "");
+	make_dir("live");
+	make_dir("live/a.org");
+	write_file("live/a.org/hosts.toml", "[host.'https://m.org']\n"
+	    "header.x = '1'\n[host.'https://k.org']\nheader.x = '2'\n");
+	assert_int_equal(vfs_registries_of_user(&r, "none", "live", why), 0);
+	assert_string_equal(found(r, "a.org", "x", "1"),
+	    "https://m.org/v2/x https://k.org/v2/x https://a.org/v2/x");
+	/* a new host, which is given its file later */
+	make_dir("live/b.org");
+	refresh(r, 1, "");
+	assert_string_equal(found(r, "b.org", "x", "1"), "https://b.org/v2/x");
+	change("live/b.org/hosts.toml", "[host.'https://n.org']\n"
+	    "header.x = '3'\n");
+	refresh(r, 2, "");
+	assert_string_equal(found(r, "b.org", "x", "1"),
+	    "https://n.org/v2/x https://b.org/v2/x");
+	assert_true(has_field(r, "https://n.org", "x: 3"));
+	/*
+	 * transfers may still go to mirrors that are not used any more, but who
+	 * looks for an image there gets what is said now: nothing
+	 */
+	change("live/a.org/hosts.toml", "");
+	refresh(r, 3, "");
+	assert_true(has_field(r, "https://m.org", "x: 1"));
+	assert_true(has_field(r, "https://k.org", "x: 2"));
+	assert_string_equal(found(r, "m.org", "x", "1"), "https://m.org/v2/x");
+	assert_true(has_field(r, "https://m.org", NULL));
+	assert_true(has_field(r, "https://k.org", "x: 2"));
+	change("live/a.org/hosts.toml", "[host.'https://m.org']\n"
+	    "header.x = ");
+	refresh(r, 3, "live/a.org/hosts.toml: line 2: expected");
+	assert_true(has_field(r, "https://n.org", "x: 3"));
+	vfs_registries_free(r);
+}
+
+static void
+count_path(void *arg, const char *path)
+{
+	char *all = arg;
+
+	strcat(strcat(all, " "), path);
+}
+
+/* What may be read again is where it is, or will be. */
+static void
+files(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY], all[4096] = "";
+
+	(void)state;
+	assert_int_equal(setenv("HOME", "/nowhere", 1), 0);
+	write_file("none", "");
+	make_dir("few");
+	make_dir("few/a.org");
+	make_dir("few/b.org");
+	write_file("few/a.org/hosts.toml", "ca = 'x.pem'\n");
+	vfs_registries_files(NULL, count_path, all);
+	assert_string_equal(all, "");
+	assert_int_equal(vfs_registries_of_user(&r, "none", "few", why), 0);
+	vfs_registries_files(r, count_path, all);
+	assert_non_null(strstr(all, " none "));
+	assert_null(strstr(all, " none.d"));
+	assert_non_null(strstr(all, " few "));
+	assert_non_null(strstr(all, " few/a.org/hosts.toml"));
+	assert_non_null(strstr(all, " few/b.org/hosts.toml"));
+	assert_non_null(strstr(all, " few/a.org/x.pem"));
+	assert_null(strstr(all, "/nowhere"));
+	vfs_registries_free(r);
+}
+
 int
 main(void)
 {
@@ -267,6 +489,10 @@ main(void)
 		cmocka_unit_test(several_files),
 		cmocka_unit_test(hosts),
 		cmocka_unit_test(faults),
+		cmocka_unit_test(changed_conf),
+		cmocka_unit_test(changed_home),
+		cmocka_unit_test(changed_hosts),
+		cmocka_unit_test(files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ look_up(const struct vfs_registries *r, const char *url)
 }
 
 static void
-find(const struct vfs_registries *r, const char *host, const char *name)
+find(struct vfs_registries *r, const char *host, const char *name)
 {
 	static const char *const references[] = { "latest", "sha256:00" };
 	char at[VFS_ENDPOINTS][VFS_BASE], base[VFS_BASE], why[LAYER_WHY];

@@ -82,7 +82,8 @@ int http_servers_add(struct http_servers *all, const char *url,
 
 /*
  * Gives the server of this URL what http_servers_add() was told of NULL, unless
- * it has something of its own.  Returns 0 or -errno as above.  Thread-safe.
+ * it has something of its own, after http_servers_forget().  Returns 0 or
+ * -errno as above.  Thread-safe.
  */
 int http_servers_other(struct http_servers *all, const char *url);
 

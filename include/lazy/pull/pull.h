@@ -26,7 +26,7 @@
 
 struct pull_options {
 	struct http *http;
-	const struct vfs_registries *registries;	/* or NULL */
+	struct vfs_registries *registries;	/* or NULL */
 	bool plain_http;
 	const char *platform;		/* os/architecture[/variant]; NULL: that
 					 * of this machine */

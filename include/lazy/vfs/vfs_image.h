@@ -24,6 +24,7 @@ struct vfs_image_name {
 	char from[VFS_BASE];		/* the same, or that of a mirror: where
 					 * the manifest was found */
 	char reference[256];		/* a digest or a tag */
+	unsigned version;		/* of the mirrors that led there */
 };
 
 /* Examines HOST or HOST:PORT, and finds whether it is a loopback address. */
@@ -42,12 +43,21 @@ int vfs_image_parse(const char *text, bool plain_http,
 
 /*
  * Gets an image's manifest for this machine, and its SHA-256, from the first
- * mirror that has it, or from its registry, and sets n->from.  Returns 0, or
+ * mirror that has it, or from its registry, and sets n->from and n->version.
+ * Returns 0, or
  * -errno after reporting the error; *d must be freed with oci_free().
  * Thread-safe.
  */
 int vfs_image_manifest(const struct vfs_remote *remote,
     struct vfs_image_name *n, struct oci_document **d, char hex[OCI_HEX + 1]);
+
+/*
+ * Has files with mirrors that have changed read again, as does
+ * vfs_image_manifest(), and returns whether n->from is where that would look.
+ * Thread-safe.
+ */
+bool vfs_image_is_current(const struct vfs_remote *remote,
+    const struct vfs_image_name *n);
 
 /* Gets a manifest's config from n->from in the same way. */
 int vfs_image_config(const struct vfs_remote *remote,

@@ -50,6 +50,31 @@ int vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
 int vfs_registries_of_user(struct vfs_registries **r, const char *file,
     const char *hosts, char why[LAYER_WHY]);
 
+/*
+ * Reads again what vfs_registries_of_user() has read, if any of it has changed.
+ * What cannot be read, or is damaged, changes nothing, and the next call tries
+ * again.  What people should know is written to why, once; otherwise it is "".
+ * Servers that are not mentioned any more stay known, for transfers from where
+ * images were found before, until vfs_registries_find() leads there.  r may be
+ * NULL.  Thread-safe.
+ */
+void vfs_registries_refresh(struct vfs_registries *r, char why[LAYER_WHY]);
+
+/*
+ * Returns how many times something else has been read: what was found before
+ * may be elsewhere now.  r may be NULL.  Thread-safe.
+ */
+unsigned vfs_registries_version(struct vfs_registries *r);
+
+/*
+ * Calls each() with the path of each file and directory that may be read again,
+ * and of each that http_servers_files() names, so that a process which confines
+ * itself can keep access to them, or to the directories they are in.  Some do
+ * not exist.  r may be NULL.
+ */
+void vfs_registries_files(const struct vfs_registries *r,
+    void (*each)(void *arg, const char *path), void *arg);
+
 void vfs_registries_free(struct vfs_registries *r);	/* may be NULL */
 
 /*
@@ -64,7 +89,7 @@ struct http_servers *vfs_registries_servers(const struct vfs_registries *r);
  * -EACCES if the registry is blocked, or -EINVAL, with the reason in why.
  * Thread-safe.
  */
-int vfs_registries_find(const struct vfs_registries *r, const char *host,
+int vfs_registries_find(struct vfs_registries *r, const char *host,
     const char *base, const char *reference,
     char endpoints[VFS_ENDPOINTS][VFS_BASE], char why[LAYER_WHY]);
 

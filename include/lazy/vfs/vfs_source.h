@@ -48,7 +48,7 @@ struct vfs_remote {
 	struct cache_store *cache;	/* of what is fetched, or NULL */
 	bool plain_http;		/* images are fetched without TLS */
 	/* mirrors; may be NULL */
-	const struct vfs_registries *registries;
+	struct vfs_registries *registries;
 	struct vfs_health *health;	/* set by vfs_open(); or NULL */
 	struct vfs_report report;
 };

@@ -539,6 +539,7 @@ http_servers_other(struct http_servers *all, const char *url)
 
 	if (!http_origin(url, origin))
 		return -EINVAL;
+	http_servers_forget(all, url);
 	pthread_mutex_lock(&all->lock);
 	other = find_known(all, "");
 	if (other != NULL && find_known(all, origin) == NULL) {

@@ -65,28 +65,41 @@ is_host(const struct dirent *e)
 	return *e->d_name != '.';
 }
 
-int
-vfs_certs_read_all(struct http_servers *all, const char *dir,
+/* Adds a host's folder.  What is no host, or no folder, is left out. */
+static int
+read_host(struct http_servers *all, const char *path, const char *host,
     enum vfs_certs_source source)
 {
+	struct http_server s = { .unverified = false };
+	char url[FILE_NAME];
+	int rc = vfs_certs_read(&s, path);
+
+	snprintf(url, sizeof(url), "https://%s", host);
+	if (rc == 0)
+		rc = http_servers_add(all, url, source, &s);
+	http_server_free(&s);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+int
+vfs_certs_read_all(struct http_servers *all, const char *dir,
+    enum vfs_certs_source source,
+    int (*begin)(void *arg, const char *path), void *arg)
+{
 	struct dirent **names = NULL;
-	int n = scandir(dir, &names, is_host, alphasort), rc = 0;
-	char path[FILE_NAME], url[FILE_NAME];
+	char path[FILE_NAME];
+	int rc = begin(arg, dir), n;
 
+	if (rc != 0)
+		return rc;
+	n = scandir(dir, &names, is_host, alphasort);
 	for (int i = 0; i < n; i++) {
-		struct http_server s = { .unverified = false };
-
 		if (rc == 0 && (size_t)snprintf(path, sizeof(path), "%s/%s",
 		    dir, names[i]->d_name) < sizeof(path)) {
-			snprintf(url, sizeof(url), "https://%s",
-			    names[i]->d_name);
-			rc = vfs_certs_read(&s, path);
+			rc = begin(arg, path);
 			if (rc == 0)
-				rc = http_servers_add(all, url, source, &s);
-			/* what is no host, or no folder, is left out */
-			if (rc != -ENOMEM)
-				rc = 0;
-			http_server_free(&s);
+				rc = read_host(all, path, names[i]->d_name,
+				    source);
 		}
 		free(names[i]);
 	}

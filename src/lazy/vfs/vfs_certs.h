@@ -24,10 +24,12 @@ enum vfs_certs_source {
 int vfs_certs_read(struct http_server *s, const char *folder);
 
 /*
- * Reads the folders HOST or HOST:PORT in a directory.  Directories and folders
- * that cannot be read are left out.  Returns 0 or -ENOMEM.
+ * Reads the folders HOST or HOST:PORT in a directory, after calling begin()
+ * with its path and with that of each.  Directories and folders that cannot be
+ * read are left out.  Returns 0, -ENOMEM, or another result of begin().
  */
 int vfs_certs_read_all(struct http_servers *all, const char *dir,
-    enum vfs_certs_source source);
+    enum vfs_certs_source source,
+    int (*begin)(void *arg, const char *path), void *arg);
 
 #endif

@@ -242,6 +242,27 @@ get_manifest(const struct vfs_remote *remote, const struct vfs_image_name *n,
 	    "an index contains another index");
 }
 
+/* Has mirrors that have changed read again.  Returns their version. */
+static unsigned
+renew_mirrors(const struct vfs_remote *remote)
+{
+	const struct vfs_report *report = &remote->report;
+	char why[LAYER_WHY], text[LAYER_WHY + 64];
+
+	vfs_registries_refresh(remote->registries, why);
+	snprintf(text, sizeof(text), "what was read before is used: %s", why);
+	if (*why != '\0')
+		report->warn(report->arg, "mirrors", text);
+	return vfs_registries_version(remote->registries);
+}
+
+bool
+vfs_image_is_current(const struct vfs_remote *remote,
+    const struct vfs_image_name *n)
+{
+	return n->version == renew_mirrors(remote);
+}
+
 int
 vfs_image_manifest(const struct vfs_remote *remote, struct vfs_image_name *n,
     struct oci_document **d, char hex[OCI_HEX + 1])
@@ -253,6 +274,7 @@ vfs_image_manifest(const struct vfs_remote *remote, struct vfs_image_name *n,
 
 	/* what a mirror does not have is no error */
 	quiet.report.fail = remote->report.warn;
+	n->version = renew_mirrors(remote);
 	count = from == NULL ? -ENOMEM : vfs_registries_find(
 	    remote->registries, n->host, n->base, n->reference, from, why);
 	if (count < 0)

@@ -9,6 +9,8 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/fdio.h"
+#include "base/stamp.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "base/toml.h"
 #include "lazy/format.h"
@@ -17,6 +19,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,11 +48,27 @@ struct registry {
 	bool only_certs;		/* of containerd's directory */
 };
 
+/* A file or directory that has been read, or looked for. */
+struct watched {
+	const char *path;
+	struct stamp was;
+	bool wanted;			/* it will be read if it exists */
+};
+
 struct vfs_registries {
+	struct http_servers *servers;
+	/* what vfs_registries_of_user() was told, or NULL */
+	char *file, *hosts;
+	bool of_user;
+
+	pthread_mutex_t lock;		/* of what follows */
 	struct registry *all;
 	size_t count, cap;
+	struct watched *watched;
+	size_t watched_count, watched_cap;
 	struct arena arena;		/* for the strings */
-	struct http_servers *servers;
+	unsigned version;
+	char told[LAYER_WHY];		/* why it was not read again, or "" */
 };
 
 /* A file that is being read. */
@@ -72,6 +91,27 @@ refuse_item(const struct reading *f, const struct toml_item *i,
 {
 	return layer_refuse(f->why, -EINVAL, "%.120s: line %zu: %s", f->file,
 	    i->line, what);
+}
+
+/* Notes what is about to be read, so that it is known when that changes. */
+static int
+watch(struct vfs_registries *r, const char *path, bool wanted)
+{
+	void *all = r->watched;
+	struct watched *w;
+	int rc = array_grow(&all, r->watched_count, &r->watched_cap,
+	    sizeof(*r->watched));
+
+	r->watched = all;
+	if (rc != 0)
+		return rc;
+	w = &r->watched[r->watched_count];
+	*w = (struct watched){ .was = stamp_of(path), .wanted = wanted,
+		.path = arena_copy(&r->arena, path, strlen(path)) };
+	if (w->path == NULL)
+		return -ENOMEM;
+	r->watched_count++;
+	return 0;
 }
 
 static int
@@ -202,11 +242,13 @@ static int
 read_file(struct reading *f, int dir, const char *path,
     int (*item)(void *arg, const struct toml_item *i))
 {
-	int fd = sys_openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0),
-	    rc;
 	size_t len, first = f->r->count;
 	char *text = NULL, reason[TOML_WHY] = "";
+	int rc = watch(f->r, f->file, true), fd;
 
+	if (rc != 0)
+		return rc;
+	fd = sys_openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	rc = fd < 0 ? fd : fdio_read_all(fd, FILE_MAX_B, &text, &len);
 	if (fd >= 0)
 		sys_close(fd);
@@ -239,8 +281,11 @@ is_conf(const struct dirent *e)
 static struct vfs_registries *
 need(struct vfs_registries **r)
 {
-	if (*r == NULL)
+	if (*r == NULL) {
 		*r = sys_calloc(1, sizeof(**r));
+		if (*r != NULL)
+			pthread_mutex_init(&(*r)->lock, NULL);
+	}
 	if (*r != NULL && (*r)->servers == NULL)
 		(*r)->servers = http_servers_new();
 	return *r == NULL || (*r)->servers == NULL ? NULL : *r;
@@ -265,6 +310,9 @@ vfs_registries_read(struct vfs_registries **r, const char *file,
 		return rc;
 	*why = '\0';
 	snprintf(path, sizeof(path), "%s.d", file);
+	rc = watch(f.r, path, false);
+	if (rc != 0)
+		return rc;
 	n = scandir(path, &names, is_conf, by_name);
 	for (int i = 0; i < n; i++) {
 		if (rc == 0) {
@@ -479,8 +527,10 @@ static int
 read_certs(struct reading *f)
 {
 	struct http_server *s = server_of(&f->now->own);
-	int rc = s == NULL ? -ENOMEM : vfs_certs_read(s, f->folder);
+	int rc = s == NULL ? -ENOMEM : watch(f->r, f->folder, true);
 
+	if (rc == 0)
+		rc = vfs_certs_read(s, f->folder);
 	f->now->only_certs = true;
 	*f->why = '\0';
 	return rc == -ENOMEM ? rc : 0;
@@ -564,6 +614,9 @@ vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
 	if (f.r == NULL)
 		return -ENOMEM;
 	first = f.r->count;
+	rc = watch(f.r, dir, true);
+	if (rc != 0)
+		return rc;
 	fd = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (d == NULL) {
@@ -589,6 +642,13 @@ vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
 	return rc;
 }
 
+/* Before the folder of a host is read, or the directory with all of them. */
+static int
+watch_certs(void *arg, const char *path)
+{
+	return watch(arg, path, false);
+}
+
 static int
 read_certs_of_user(struct vfs_registries *r, const char *home)
 {
@@ -598,24 +658,35 @@ read_certs_of_user(struct vfs_registries *r, const char *home)
 	snprintf(path, sizeof(path), "%s/.config/containers/certs.d", home ==
 	    NULL ? "" : home);
 	if (home != NULL)
-		rc = vfs_certs_read_all(r->servers, path, VFS_CERTS_USER);
+		rc = vfs_certs_read_all(r->servers, path, VFS_CERTS_USER,
+		    watch_certs, r);
 	if (rc == 0)
 		rc = vfs_certs_read_all(r->servers, "/etc/containers/certs.d",
-		    VFS_CERTS_CONTAINERS);
+		    VFS_CERTS_CONTAINERS, watch_certs, r);
 	if (rc == 0)
 		rc = vfs_certs_read_all(r->servers, "/etc/docker/certs.d",
-		    VFS_CERTS_DOCKER);
+		    VFS_CERTS_DOCKER, watch_certs, r);
 	return rc;
 }
 
-int
-vfs_registries_of_user(struct vfs_registries **r, const char *file,
-    const char *hosts, char why[LAYER_WHY])
+/* Returns a copy of what may be NULL. */
+static char *
+copy_of(const char *s, int *rc)
 {
-	const char *home = getenv("HOME");
+	char *copy = s == NULL ? NULL : strcopy(s);
+
+	if (s != NULL && copy == NULL)
+		*rc = -ENOMEM;
+	return copy;
+}
+
+static int
+read_all_of_user(struct vfs_registries *r, char why[LAYER_WHY])
+{
+	const char *home = getenv("HOME"), *file = r->file;
 	bool required = true;
 	char of_user[4096];
-	int rc;
+	int rc = 0;
 
 	if (file == NULL)
 		file = getenv("CONTAINERS_REGISTRIES_CONF");
@@ -624,14 +695,33 @@ vfs_registries_of_user(struct vfs_registries **r, const char *file,
 		file = "/etc/containers/registries.conf";
 		snprintf(of_user, sizeof(of_user), "%s/.config/containers/"
 		    "registries.conf", home == NULL ? "" : home);
+		if (home != NULL)
+			rc = watch(r, of_user, false);
 		if (home != NULL && access(of_user, R_OK) == 0)
 			file = of_user;
 	}
-	rc = vfs_registries_read(r, file, required, why);
-	if (rc == 0 && hosts != NULL)
-		rc = vfs_registries_read_hosts(r, hosts, why);
 	if (rc == 0)
-		rc = read_certs_of_user(*r, home);
+		rc = vfs_registries_read(&r, file, required, why);
+	if (rc == 0 && r->hosts != NULL)
+		rc = vfs_registries_read_hosts(&r, r->hosts, why);
+	return rc != 0 ? rc : read_certs_of_user(r, home);
+}
+
+int
+vfs_registries_of_user(struct vfs_registries **out, const char *file,
+    const char *hosts, char why[LAYER_WHY])
+{
+	struct vfs_registries *r = need(out);
+	int rc = r == NULL ? -ENOMEM : 0;
+
+	*why = '\0';
+	if (rc == 0) {
+		r->of_user = true;
+		r->file = copy_of(file, &rc);
+		r->hosts = copy_of(hosts, &rc);
+	}
+	if (rc == 0)
+		rc = read_all_of_user(r, why);
 	if (rc != 0 && *why == '\0')
 		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
 	return rc;
@@ -643,9 +733,99 @@ vfs_registries_free(struct vfs_registries *r)
 	if (r == NULL)
 		return;
 	sys_free(r->all);
+	sys_free(r->watched);
+	sys_free(r->file);
+	sys_free(r->hosts);
 	http_servers_free(r->servers);
 	arena_free(&r->arena);
+	pthread_mutex_destroy(&r->lock);
 	sys_free(r);
+}
+
+/* Reading again */
+
+static bool
+is_outdated(const struct vfs_registries *r)
+{
+	for (size_t i = 0; i < r->watched_count; i++)
+		if (stamp_has_changed(r->watched[i].path, &r->watched[i].was))
+			return true;
+	return false;
+}
+
+/* Exchanges what two have read. */
+static void
+exchange(struct vfs_registries *a, struct vfs_registries *b)
+{
+	const struct vfs_registries was = { .all = a->all, .count = a->count,
+		.cap = a->cap, .watched = a->watched,
+		.watched_count = a->watched_count,
+		.watched_cap = a->watched_cap, .arena = a->arena };
+
+	a->all = b->all;
+	a->count = b->count;
+	a->cap = b->cap;
+	a->watched = b->watched;
+	a->watched_count = b->watched_count;
+	a->watched_cap = b->watched_cap;
+	a->arena = b->arena;
+	b->all = was.all;
+	b->count = was.count;
+	b->cap = was.cap;
+	b->watched = was.watched;
+	b->watched_count = was.watched_count;
+	b->watched_cap = was.watched_cap;
+	b->arena = was.arena;
+}
+
+void
+vfs_registries_refresh(struct vfs_registries *r, char why[LAYER_WHY])
+{
+	struct vfs_registries *now = NULL;
+
+	*why = '\0';
+	if (r == NULL || !r->of_user)
+		return;
+	pthread_mutex_lock(&r->lock);
+	if (!is_outdated(r)) {
+		*r->told = '\0';
+	} else if (vfs_registries_of_user(&now, r->file, r->hosts, why) == 0) {
+		exchange(r, now);
+		http_servers_replace(r->servers, now->servers, why);
+		r->version++;
+		*r->told = '\0';
+	} else if (strcmp(r->told, why) == 0) {
+		*why = '\0';
+	} else {
+		strcpy(r->told, why);
+	}
+	pthread_mutex_unlock(&r->lock);
+	vfs_registries_free(now);
+}
+
+unsigned
+vfs_registries_version(struct vfs_registries *r)
+{
+	unsigned version;
+
+	if (r == NULL)
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	version = r->version;
+	pthread_mutex_unlock(&r->lock);
+	return version;
+}
+
+void
+vfs_registries_files(const struct vfs_registries *r,
+    void (*each)(void *arg, const char *path), void *arg)
+{
+	if (r == NULL)
+		return;
+	for (size_t i = 0; i < r->watched_count; i++)
+		if (r->watched[i].wanted || r->watched[i].was.ino != 0)
+			each(arg, r->watched[i].path);
+	http_servers_files(r->servers, each, arg);
 }
 
 struct http_servers *
@@ -708,8 +888,8 @@ write_base(const struct place *p, const char *rest,
 	    "the mirror is too long");
 }
 
-int
-vfs_registries_find(const struct vfs_registries *r, const char *host,
+static int
+find_places(const struct vfs_registries *r, const char *host,
     const char *base, const char *reference,
     char endpoints[VFS_ENDPOINTS][VFS_BASE], char why[LAYER_WHY])
 {
@@ -766,4 +946,22 @@ vfs_registries_find(const struct vfs_registries *r, const char *host,
 	    http_servers_other(r->servers, base) == -ENOMEM)
 		rc = layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 	return rc != 0 ? rc : count + 1;
+}
+
+int
+vfs_registries_find(struct vfs_registries *r, const char *host,
+    const char *base, const char *reference,
+    char endpoints[VFS_ENDPOINTS][VFS_BASE], char why[LAYER_WHY])
+{
+	int count;
+
+	if (r == NULL)
+		return find_places(NULL, host, base, reference, endpoints, why);
+	pthread_mutex_lock(&r->lock);
+	count = find_places(r, host, base, reference, endpoints, why);
+	/* of these servers, only what is said now matters */
+	for (int i = 0; i < count; i++)
+		http_servers_forget(r->servers, endpoints[i]);
+	pthread_mutex_unlock(&r->lock);
+	return count;
 }

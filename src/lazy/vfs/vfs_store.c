@@ -236,7 +236,8 @@ manifest_key(const struct vfs_store_layer *l, char key[KEY])
 }
 
 /*
- * Fetches the manifest and the config, unless another thread has just done so.
+ * Fetches the manifest and the config, unless they are known and mirrors are
+ * what they were then.
  * The manifest is requested by the name of the image, or of the manifest that
  * contained this layer when the image was pulled.  Returns 0, or -errno after
  * reporting the reason.
@@ -252,7 +253,7 @@ get_documents(struct vfs_store_layer *l)
 	int rc = 0;
 
 	pthread_rwlock_wrlock(&i->lock);
-	if (find_in_manifest(l) >= 0)
+	if (find_in_manifest(l) >= 0 && vfs_image_is_current(remote, &i->of))
 		goto out;
 	oci_free(i->manifest);
 	oci_free(i->config);
@@ -265,6 +266,7 @@ get_documents(struct vfs_store_layer *l)
 	rc = vfs_image_manifest(remote, &of, &i->manifest, i->hex);
 	if (rc == 0) {
 		strcpy(i->of.from, of.from);
+		i->of.version = of.version;
 		rc = vfs_image_config(remote, &of, i->manifest, &i->config);
 	}
 out:
