@@ -20,7 +20,9 @@ certs_serve || skip_all 'no server'
 unset https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 unset REGISTRY_AUTH_FILE
 
-mkdir -p mnt layer/many helpers
+mkdir -p mnt layer/many helpers temp
+# layermount may read what is in TMPDIR
+export TMPDIR="$PWD/temp"
 for i in 1 2 3 4; do head -c 300000 /dev/urandom >layer/many/$i; done
 tar --numeric-owner -cf layer.tar -C layer .
 layerpack -F estargz -c 64K -o served/blob layer.tar >made 2>&1

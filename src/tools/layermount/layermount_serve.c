@@ -13,7 +13,6 @@
 #include "base/sandbox.h"
 #include "base/sys.h"
 #include "lazy/http/helpers.h"
-#include "lazy/http/http_servers.h"
 #include "lazy/http/resolver.h"
 #include "lazy/vfs/cache.h"
 
@@ -27,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Directories whose libraries the C library and libcurl load on demand. */
@@ -86,14 +86,19 @@ add_path(struct readable *r, const char *path)
 }
 
 /*
- * The directory of a certificate, and that of the file if it is a link: both may
- * get another one when it is renewed.
+ * The directory of a file, and that of what it leads to if it is a link: both
+ * may get another one when it is renewed.  What is no file, such as /dev/null,
+ * is not.
  */
 static void
-add_certificate(void *arg, const char *path)
+add_renewed(void *arg, const char *path)
 {
 	char real[PATH_MAX];
+	struct stat st;
 
+	if (sys_fstatat(AT_FDCWD, path, &st, 0) == 0 &&
+	    !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return;
 	add_path(arg, path);
 	if (realpath(path, real) != NULL)
 		add_path(arg, real);
@@ -104,7 +109,6 @@ confine_server(struct layermount *m)
 {
 	const char *files[FILES] = { m->o.auth_file, m->o.ca_file, m->o.side };
 	struct readable r = { .rc = 0 };
-	struct http_servers *servers = vfs_registries_servers(m->registries);
 	bool confined;
 	int rc;
 
@@ -116,8 +120,7 @@ confine_server(struct layermount *m)
 			add_path(&r, files[i]);
 	for (int i = 0; i < m->o.operand_count; i++)
 		add_path(&r, m->o.operands[i]);
-	if (servers != NULL)
-		http_servers_files(servers, add_certificate, &r);
+	vfs_registries_files(m->registries, add_renewed, &r);
 	rc = r.rc != 0 ? r.rc : sandbox_enter_fetching(m->cache_dir, r.fds,
 	    r.count, &confined);
 	for (size_t i = 0; i < r.count; i++)
