@@ -4,6 +4,7 @@
 #include "lazy/http/http_servers.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -444,6 +445,57 @@ changed_hosts(void **state)
 	vfs_registries_free(r);
 }
 
+static _Atomic bool ended;
+
+static void *
+look_up(void *arg)
+{
+	struct vfs_registries *r = arg;
+	char at[VFS_ENDPOINTS][VFS_BASE], why[LAYER_WHY];
+
+	while (!ended) {
+		vfs_registries_refresh(r, why);
+		if (*why != '\0' || vfs_registries_find(r, "a.org",
+		    "https://a.org/v2/x", "1", at, why) != 2 ||
+		    !has_field(r, at[0], at[0][8] == 'm' ? "x: m" : "x: n"))
+			abort();
+	}
+	return NULL;
+}
+
+/* Images are looked up while mirrors change. */
+static void
+changed_meanwhile(void **state)
+{
+	struct vfs_registries *r = NULL;
+	pthread_t threads[4];
+	char why[LAYER_WHY], text[128];
+
+	(void)state;
+	set_home();
+	write_file("none", "");
+	make_dir("busy");
+	make_dir("busy/a.org");
+	for (int i = 0; i < 40; i++) {
+		/* what is not used any more is still known */
+		snprintf(text, sizeof(text), "[host.'https://%c.org']\n"
+		    "header.x = '%c'\n", "mn"[i % 2], "mn"[i % 2]);
+		change("busy/a.org/hosts.toml", text);
+		if (i > 0)
+			continue;
+		assert_int_equal(vfs_registries_of_user(&r, "none", "busy",
+		    why), 0);
+		for (int k = 0; k < 4; k++)
+			assert_int_equal(pthread_create(&threads[k], NULL,
+			    look_up, r), 0);
+	}
+	ended = true;
+	for (int k = 0; k < 4; k++)
+		pthread_join(threads[k], NULL);
+	assert_true(vfs_registries_version(r) > 0);
+	vfs_registries_free(r);
+}
+
 static void
 count_path(void *arg, const char *path)
 {
@@ -492,6 +544,7 @@ main(void)
 		cmocka_unit_test(changed_conf),
 		cmocka_unit_test(changed_home),
 		cmocka_unit_test(changed_hosts),
+		cmocka_unit_test(changed_meanwhile),
 		cmocka_unit_test(files),
 	};
 
