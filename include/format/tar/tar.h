@@ -54,6 +54,13 @@ struct tar_xattr {
 	size_t length;
 };
 
+/* A time that an entry may have; zeros: it has none. */
+struct tar_time {
+	bool known;
+	uint32_t ns;
+	int64_t seconds;		/* since 1970 */
+};
+
 /* An entry's pointers are valid until the next call to tar_next(). */
 struct tar_entry {
 	enum tar_type type;
@@ -61,9 +68,11 @@ struct tar_entry {
 	const char *link;		/* target of a hard or symbolic link */
 	const char *uname, *gname;	/* names, or "" */
 	uint32_t mode;			/* permissions, 12 bits */
+	bool more_mode;			/* the header has other bits, too */
 	uint64_t uid, gid;
 	int64_t mtime;			/* seconds since 1970 */
 	uint32_t mtime_ns;
+	struct tar_time atime, ctime;	/* of pax records for it alone */
 	uint32_t major, minor;		/* device number */
 	uint64_t size;			/* size of the file, including holes */
 	uint64_t stored;		/* bytes that tar_read() will return */

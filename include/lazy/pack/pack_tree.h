@@ -29,6 +29,9 @@ void pack_tree_close(struct pack_tree *t);	/* may be NULL */
 int pack_tree_add(struct pack_tree *t, const struct tar_entry *e,
     char why[LAYER_WHY]);
 
+/* Returns whether two entries so far have the same name. */
+bool pack_tree_again(const struct pack_tree *t);
+
 /*
  * After the last entry, fills in r->lower_links, lower_link and globals.  Returns
  * 0, or -EINVAL with a clause in why (a hard link precedes its target).

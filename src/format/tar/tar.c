@@ -438,13 +438,16 @@ set_numbers(struct tar *t, struct tar_entry *e)
 			return rc;
 	}
 	e->mode = (uint32_t)mode & 07777;
+	e->more_mode = mode > 07777;
+	e->atime = l->atime;
+	e->ctime = l->ctime;
 	e->uid = l->has_uid ? l->uid : g->has_uid ? g->uid : (uint64_t)uid;
 	e->gid = l->has_gid ? l->gid : g->has_gid ? g->gid : (uint64_t)gid;
 	e->size = l->has_size ? l->size : g->has_size ? g->size :
 	    (uint64_t)size;
-	if (l->has_mtime || g->has_mtime) {
-		e->mtime = l->has_mtime ? l->mtime : g->mtime;
-		e->mtime_ns = l->has_mtime ? l->mtime_ns : g->mtime_ns;
+	if (l->mtime.known || g->mtime.known) {
+		e->mtime = (l->mtime.known ? &l->mtime : &g->mtime)->seconds;
+		e->mtime_ns = (l->mtime.known ? &l->mtime : &g->mtime)->ns;
 	}
 	e->major = (uint32_t)major;
 	e->minor = (uint32_t)minor;
@@ -519,7 +522,7 @@ global_applies(const struct tar_pax *l, const struct tar_pax *g)
 	    (l->gname == NULL && g->gname != NULL) ||
 	    (!l->has_uid && g->has_uid) || (!l->has_gid && g->has_gid) ||
 	    (!l->has_size && g->has_size) ||
-	    (!l->has_mtime && g->has_mtime) || g->xattrs.count > 0;
+	    (!l->mtime.known && g->mtime.known) || g->xattrs.count > 0;
 }
 
 static int

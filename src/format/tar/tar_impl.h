@@ -35,11 +35,10 @@ struct tar_pax {
 	struct tar_xattrs records, xattrs;	/* all, and the attributes */
 	struct tar_extents extents;	/* GNU.sparse 0.0 and 0.1 */
 	bool half;		/* the length of the last extent is missing */
-	bool has_uid, has_gid, has_size, has_mtime;
+	bool has_uid, has_gid, has_size;
+	struct tar_time mtime, atime, ctime;
 	bool sparse;		/* there are GNU.sparse records */
 	uint64_t uid, gid, size, realsize;
-	int64_t mtime;
-	uint32_t mtime_ns;
 	unsigned sparse_major, sparse_minor;
 };
 

@@ -45,14 +45,14 @@ set_number(struct tar *t, const struct tar_xattr *r, bool *has, uint64_t *value)
 
 /* Parses signed seconds with a fraction, rounded down to nanoseconds. */
 static int
-set_time(struct tar *t, const struct tar_xattr *r, struct tar_pax *p)
+set_time(struct tar *t, const struct tar_xattr *r, struct tar_time *time)
 {
 	const char *s = r->value;
 	bool negative = *s == '-';
 	uint64_t seconds = 0;
 	uint32_t ns = 0, unit = 100000000;
 
-	p->has_mtime = r->length > 0;
+	time->known = r->length > 0;
 	for (s += negative; *s >= '0' && *s <= '9'; s++) {
 		if (seconds > INT64_MAX / 20)
 			return bad_value(t);
@@ -62,12 +62,21 @@ set_time(struct tar *t, const struct tar_xattr *r, struct tar_pax *p)
 		ns += (uint32_t)(*s - '0') * unit;
 	if (*s != '\0')
 		return bad_value(t);
-	p->mtime = negative ? -(int64_t)seconds : (int64_t)seconds;
+	time->seconds = negative ? -(int64_t)seconds : (int64_t)seconds;
 	if (negative && ns > 0) {
-		p->mtime--;
+		time->seconds--;
 		ns = 1000000000 - ns;
 	}
-	p->mtime_ns = ns;
+	time->ns = ns;
+	return 0;
+}
+
+/* Does the same, but ignores what is not a time: hardly anyone needs it. */
+static int
+set_other_time(struct tar *t, const struct tar_xattr *r, struct tar_time *time)
+{
+	if (set_time(t, r, time) != 0)
+		time->known = false;
 	return 0;
 }
 
@@ -164,7 +173,11 @@ apply_record(struct tar *t, struct tar_pax *p, const struct tar_xattr *r)
 	if (strcmp(r->name, "size") == 0)
 		return set_number(t, r, &p->has_size, &p->size);
 	if (strcmp(r->name, "mtime") == 0)
-		return set_time(t, r, p);
+		return set_time(t, r, &p->mtime);
+	if (strcmp(r->name, "atime") == 0)
+		return set_other_time(t, r, &p->atime);
+	if (strcmp(r->name, "ctime") == 0)
+		return set_other_time(t, r, &p->ctime);
 	if (strncmp(r->name, xattr_prefix, strlen(xattr_prefix)) == 0)
 		return tar_xattr_add(&p->xattrs, &(struct tar_xattr){
 		    r->name + strlen(xattr_prefix), r->value, r->length });

@@ -361,7 +361,7 @@ begin_entry(struct pack_cut *c)
 	int rc = 0;
 
 	strbuf_clear(&c->head);
-	pack_toc_entry(&c->head, e, &c->names);
+	pack_toc_entry(&c->head, e, &c->names, c->split != NULL);
 	c->left = e->type == TAR_FILE ? e->size : e->stored;
 	c->at = 0;
 	c->content = (struct tar_content){ .tar = c->p->source.tar, .e = e };
@@ -437,6 +437,11 @@ cut_entry(struct pack_cut *c)
 	rc = pack_tree_add(p->tree, &c->e, p->why_text);
 	if (rc != 0)
 		return rc;
+	if (c->split != NULL && (pack_tree_again(p->tree) ||
+	    !pack_split_fits(&c->e))) {
+		pack_split_close(c->split);
+		c->split = NULL;
+	}
 	c->sparse = c->e.type == TAR_FILE && (c->e.extents != NULL ||
 	    c->e.size != c->e.stored);
 	c->alone = p->source.arranged &&
@@ -458,6 +463,7 @@ cut_entry(struct pack_cut *c)
 			    "64 GiB of holes, which the format cannot "
 			    "represent");
 		retract_stream(c, header);
+		c->e.atime.known = c->e.ctime.known = false;
 		rc = new_header(c, &c->e);
 		if (rc != 0)
 			return rc;

@@ -188,9 +188,12 @@ struct pack_names {
 	struct pack_name users[PACK_NAMES], groups[PACK_NAMES];
 };
 
-/* Appends the members of an entry's JSON object, without the braces. */
+/*
+ * Appends the members of an entry's JSON object, without the braces; exact: with
+ * all that the headers in tar-split form say.
+ */
 void pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
-    struct pack_names *names);
+    struct pack_names *names, bool exact);
 
 /*
  * Returns the level for the table of contents.  This is the highest level

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/quote.h"
 #include "base/sys.h"
+#include "base/utc.h"
 #include "base/utf8.h"
 #include "pack_impl.h"
 
@@ -88,20 +89,47 @@ pack_split_data(struct pack_split *s, const void *data, size_t n)
 	s->crc = crc64_add(&s->crc64, s->crc, data, n);
 }
 
+static bool
+is_utf8(const char *name)
+{
+	size_t n;
+
+	while (*name != '\0' && (n = utf8_length(name)) > 0)
+		name += n;
+	return *name == '\0';
+}
+
+bool
+pack_split_fits(const struct tar_entry *e)
+{
+	static const char other[] = "LIBARCHIVE.xattr.";
+	char text[UTC_B];
+
+	for (size_t i = 0; i < e->record_count; i++)
+		if (strncmp(e->records[i].name, other, sizeof(other) - 1) == 0)
+			return false;
+	for (size_t i = 0; i < e->xattr_count; i++)
+		if (!is_utf8(e->xattrs[i].name))
+			return false;
+	return !e->after_global && !e->from_global && !e->more_mode &&
+	    is_utf8(e->path) && is_utf8(e->link) &&
+	    utc_rfc3339(text, e->mtime, e->mtime_ns) &&
+	    utc_rfc3339(text, e->atime.seconds, e->atime.ns) &&
+	    utc_rfc3339(text, e->ctime.seconds, e->ctime.ns);
+}
+
 int
 pack_split_file(struct pack_split *s, const char *name, uint64_t size)
 {
+	bool utf8 = is_utf8(name);
 	uint8_t crc[8];
-	size_t at = 0, n;
 
 	store_be64(crc, s->crc);
 	s->crc = 0;
 	strbuf_fmt(&s->line, "{\"type\":%d,", FILE_TYPE);
 	/* in base64 if the name is not valid UTF-8 */
-	while ((n = utf8_length(name + at)) > 0 && name[at] != '\0')
-		at += n;
-	strbuf_str(&s->line, name[at] == '\0' ? "\"name\":" : "\"name_raw\":");
-	if (name[at] == '\0')
+	strbuf_str(&s->line, utf8 ? "\"name\":" : "\"name_raw\":");
+	if (utf8)
 		quote_json(&s->line, name);
 	else
 		pack_put_base64(&s->line, name, strlen(name));

@@ -7,13 +7,19 @@
  * archive that it would have pulled.  Source: package tar/storage in
  * vbatts/tar-split, types Entry and Type; JSON lines, in a zstd frame.  Must be
  * used by one thread at a time.
+ *
+ * containers/storage (compression_linux.go) refuses a layer if the headers, as
+ * Go's archive/tar reads them, and the table of contents differ in any
+ * attribute or name; without the headers, it pulls the layer as a whole.
  */
 #ifndef COLDPRESS_LAZY_PACK_PACK_SPLIT_H
 #define COLDPRESS_LAZY_PACK_PACK_SPLIT_H
 
 #include "engine/crc64.h"
+#include "format/tar/tar.h"
 #include "pack_store.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +30,12 @@ struct pack_split {
 	struct strbuf segment;		/* bytes since the last file */
 	struct strbuf line;
 };
+
+/*
+ * Returns whether the table of contents can say of this entry what its header
+ * says to Go's archive/tar.
+ */
+bool pack_split_fits(const struct tar_entry *e);
 
 /* Returns 0 or -ENOMEM. */
 int pack_split_open(struct pack_split **s, int level);

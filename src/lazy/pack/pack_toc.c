@@ -62,9 +62,18 @@ put_owner(struct strbuf *b, const char *key, struct pack_name *names,
 		memcpy(n->text, text, len + 1);
 }
 
+static void
+put_time(struct strbuf *b, const char *key, const struct tar_time *t)
+{
+	char text[UTC_B];
+
+	if (t->known && utc_rfc3339(text, t->seconds, t->ns))
+		put_text(b, key, text);
+}
+
 void
 pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
-    struct pack_names *names)
+    struct pack_names *names, bool exact)
 {
 	char time[UTC_B];
 
@@ -77,6 +86,10 @@ pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
 	if ((e->mtime != 0 || e->mtime_ns != 0) &&
 	    utc_rfc3339(time, e->mtime, e->mtime_ns))
 		put_text(b, "modtime", time);
+	if (exact) {
+		put_time(b, "accesstime", &e->atime);
+		put_time(b, "changetime", &e->ctime);
+	}
 	if (e->type == TAR_HARDLINK || e->type == TAR_SYMLINK)
 		put_text(b, "linkName", e->link);
 	put_number(b, "mode", e->mode);

@@ -30,10 +30,14 @@ struct pack_tree {
 	struct loose_link *loose;
 	size_t loose_count, loose_cap;
 	uint64_t globals;		/* entries with global records */
+	bool again;			/* a name has occurred twice */
+	bool root;			/* the root has an entry */
 };
 
 /* the entry of every node that is not a directory */
 static const struct layer_entry not_dir = { .type = TAR_FILE };
+/* that of a directory which has one in the archive */
+static const struct layer_entry a_dir = { .type = TAR_DIR };
 
 int
 pack_tree_open(struct pack_tree **out)
@@ -150,12 +154,19 @@ place_path(struct pack_tree *t, const char *path, bool dir, char why[LAYER_WHY])
 	if (node < 0)
 		return (int)node;
 	next = merge_find(&t->tree, (uint32_t)node, last, strlen(last));
-	if (next >= 0 && dir && is_dir(t, next))
-		return 0;
-	if (next >= 0)
+	if (next >= 0 && t->tree.nodes[next].entry != NULL)
+		t->again = true;
+	if (next >= 0 && !(dir && is_dir(t, next))) {
 		merge_remove(&t->tree, (uint32_t)next);
-	next = add_node(t, node, last, strlen(last), dir);
-	return next < 0 ? (int)next : 0;
+		next = -1;
+	}
+	if (next < 0)
+		next = add_node(t, node, last, strlen(last), dir);
+	if (next < 0)
+		return (int)next;
+	if (dir)
+		t->tree.nodes[next].entry = &a_dir;
+	return 0;
 }
 
 /*
@@ -173,6 +184,7 @@ add_link(struct pack_tree *t, const char *path, const char *target,
 	if (to >= 0 && is_dir(t, to))
 		return layer_refuse(why, -EINVAL, "%.90s is a hard link to "
 		    "%.90s, which is a directory", path, target);
+	t->again |= strcmp(path, target) == 0;
 	if (strcmp(path, target) == 0)
 		/* not an error if the same file was archived twice */
 		return to >= 0 ? 0 : layer_refuse(why, -EINVAL,
@@ -212,6 +224,10 @@ pack_tree_add(struct pack_tree *t, const struct tar_entry *e,
 		rc = path_clean(path);
 	if (rc == 0)
 		rc = path_clean(target);
+	if (rc == 0 && *path == '\0') {
+		t->again |= t->root;
+		t->root = true;
+	}
 	if (rc == 0 && *path == '\0')
 		rc = e->type == TAR_DIR ? 0 : layer_refuse(why, -EINVAL,
 		    "the layer's root is not a directory");
@@ -222,6 +238,12 @@ pack_tree_add(struct pack_tree *t, const struct tar_entry *e,
 	sys_free(target);
 	return rc != -EFBIG ? rc : layer_refuse(why, rc, "the archive has more "
 	    "than %d names", LAYER_ENTRIES_MAX);
+}
+
+bool
+pack_tree_again(const struct pack_tree *t)
+{
+	return t->again;
 }
 
 int
