@@ -139,8 +139,10 @@ wire() { sed -n 's/^ *lo: *\([0-9]*\) .*/\1/p' /proc/net/dev; }
 
 # reader READER MOUNTS IMAGE=HOW...: has the program open each image, and compares
 # how it did so, and the tree.  HOW is lazily, with this number of FUSE mounts;
-# whole; copied, without a tree; or refused.  $reader_want is the tree.  $reader_but may name differences
-# that are the reader's own: "times", or "links" between directories.
+# whole; parts, as a whole, but through its table, of which parts_READER knows;
+# copied, without a tree; or refused.  $reader_want is the tree.  $reader_but may
+# name differences that are the reader's own: "times"; or those of "dirs" and
+# symbolic links, and all special files; or "links" between directories.
 reader_but='' reader_want=want
 reader() {
 	reader_name=$1 reader_mounts=$2
@@ -189,6 +191,8 @@ reader_cell() {
 		    $((cell_size * 9 / 10))
 		;;
 	esac
+	[ "$2" != parts ] ||
+	    t "$cell: by its table" 0 "parts_$reader_name"
 	case $2 in
 	copied)
 		blobs "$1" >want.blobs
@@ -211,7 +215,7 @@ readers_unmounted() { [ "$(fuse)" = "$cell_fuse" ]; }
 # which those who unpack an image choose themselves
 but() {
 	case $1 in
-	whole) sed -e '/^	d	/d' -e '/^\.no\.prefetch\.landmark	/d' \
+	whole | parts) sed -e '/^	d	/d' -e '/^\.no\.prefetch\.landmark	/d' \
 	    -e '/^stargz\.index\.json	/d' \
 	    -e '/  \.\/stargz\.index\.json$/d' \
 	    -e '/  \.\/\.no\.prefetch\.landmark$/d' ;;
@@ -219,6 +223,8 @@ but() {
 	esac |
 	    case " $reader_but " in
 	    *' times '*) sed 's/^\(.*	[a-z]	.*	\)[0-9]*\(	[^	]*\)$/\1\2/' ;;
+	    *' dirs '*) sed -e '/^[^	]*	[pcb]	/d' -e '/^\.\/[^ ]* [0-9a-f]*:[0-9a-f]*$/d' \
+		-e 's/^\(.*	[dl]	.*	\)[0-9]*\(	[^	]*\)$/\1\2/' ;;
 	    *' links '*) awk -F ' = ' 'NF == 2 {
 		one = $1
 		other = $2
@@ -337,7 +343,12 @@ readers_start() {
 		    "additionallayerstores = [\"$PWD/store:ref\"]"
 	done
 	podman_config crio ''
-	[ -n "$(lacks_crio)" ] || crio_start crio
+	podman_config crio_partial \
+	    'pull_options = { enable_partial_images = "true" }'
+	[ -n "$(lacks_crio)" ] || {
+		crio_start crio
+		crio_start crio_partial
+	}
 	[ -n "$(lacks_crio_store)" ] || crio_start crio_store
 }
 readers_stop() {
@@ -452,15 +463,29 @@ ctr_close() {
 	ctr images unmount --rm --snapshotter "$1" "$PWD/view"
 	ctr images rm --sync "$host/a/image:$2"
 }
+# patiently COMMAND...: repeats it while a program that watches files, anywhere on
+# the machine, keeps a mount of containerd's busy
+patiently() {
+	patience=8
+	until "$@" 2>patiently.err; do
+		patience=$((patience - 1))
+		if [ $patience = 0 ] ||
+		    ! grep -q 'failed to unmount' patiently.err; then
+			cat patiently.err >&2
+			return 1
+		fi
+		sleep 2
+	done
+}
 rpull() {
-	ctr-remote images rpull --plain-http --snapshotter "$1" ${3:+"$3"} \
-	    "$host/a/image:$2" && ctr_open "$1" "$2"
+	patiently ctr-remote images rpull --plain-http --snapshotter "$1" \
+	    ${3:+"$3"} "$host/a/image:$2" && ctr_open "$1" "$2"
 }
 lacks_overlayfs() { lack containerd ctr; }
 open_overlayfs() {
 	set -- "$1" --plain-http
 	! ctr images pull --help | grep -q -e --local || set -- "$1" --local "$2"
-	ctr images pull "$2" ${3:+"$3"} --snapshotter overlayfs \
+	patiently ctr images pull "$2" ${3:+"$3"} --snapshotter overlayfs \
 	    "$host/a/image:$1" && ctr_open overlayfs "$1"
 }
 close_overlayfs() { ctr_close overlayfs "$1"; }
@@ -519,6 +544,7 @@ close_podman() {
 }
 lacks_podman_partial() { lacks_podman; }
 open_podman_partial() { open_podman "$1"; }
+parts_podman_partial() { grep -q 'Retrieved partial blob' pull.log; }
 close_podman_partial() { close_podman "$1"; }
 # store_start: mounts our store, if it is not there
 store_start() {
@@ -622,6 +648,12 @@ open_crio() {
 	    "$OLDPWD/view") && tree=view
 }
 close_crio() { umount view && crio_ask RemoveImage "$1"; }
+lacks_crio_partial() { lacks_crio; }
+open_crio_partial() { open_crio "$1"; }
+parts_crio_partial() {
+	grep -q '"toc-digest"' crio_partial/graph/overlay-layers/layers.json
+}
+close_crio_partial() { close_crio "$1"; }
 lacks_crio_store() {
 	lacks_crio
 	lacks_podman_store
