@@ -17,6 +17,7 @@ report_summaries() {
 		pairs_of :first first_s
 		pairs_of :pull pull_s
 		pairs_of :index index_B
+		pairs_of :cpu 'user_s + sys_s + any(daemon_cpu_s, 0)'
 	} >"$study/pairs.new"
 	mv "$study/pairs.new" "$pairs_file"
 }
@@ -41,6 +42,26 @@ labels_of() {
 	parts image workload system link more
 	group $1
 	line $1" "$study/summary"
+}
+
+# figures_all: prints, for each workload and link, the medians and what other
+# systems are to ours
+figures_all() {
+	. "$here/lazy-pull-tables.sh"
+	report_summaries
+	tabulate '
+	parts image workload system link more
+	where more == "" && n > 0
+	group image "." workload " " link
+	order image
+	order workload
+	order -link
+	line image, workload, link' "$study/summary" >"$study/figures"
+	while read -r figures_image figures_workload figures_link; do
+		print_figures "$figures_image" "$figures_workload" \
+		    "$figures_link"
+	done <"$study/figures"
+	rm "$study/figures"
 }
 
 report_all() {

@@ -31,6 +31,70 @@ print_starts() {
 	rm "$study/touched.tsv"
 }
 
+# print_figures IMAGE WORKLOAD LINK: prints two tables in Markdown
+# shellcheck disable=SC2016
+print_figures() {
+	figures_of=$1.$2
+	printf '\n`%s`, image `%s`, %s: medians\n\n' "$2" "$1" \
+	    "$([ "$3" = open ] && echo 'a link that is not shaped' ||
+	        echo "$3 Mbit/s")"
+	cat <<'EOF'
+| system | n | MB | requests | CPU s | memory, MiB | pull, s | first line, s | total, s (95 % interval) |
+|---|---|---|---|---|---|---|---|---|
+EOF
+	tabulate '
+	parts image workload system link more
+	where image "." workload == of && link == over && more == "" && n > 0
+	order rx_B
+	let range = sprintf(" (%.2f to %.2f)", wall_lo, wall_hi)
+	line sprintf("| `%s` | %d | %.2f | %s | %.2f | %.0f | %.2f | %.2f | %.2f%s |", system, n, rx_B / 1e6, requests, cpu_s + any(daemon_cpu_s, 0), any(rss_KiB, maxrss_KiB) / 1024, pull_s, first_s, wall_s, text(range))' \
+	    of="$figures_of" over="$3" "$study/summary"
+	printf '\nRatios of pairs\n\n'
+	cat <<'EOF'
+| | bytes | CPU time | time to the first line |
+|---|---|---|---|
+EOF
+	figures_pairs | while read -r figures_a figures_b; do
+		figures_a_row=$figures_of.$figures_a.$3
+		figures_b_row=$figures_of.$figures_b.$3
+		[ -n "$(ratio "$figures_a_row" "$figures_b_row")" ] || continue
+		printf '| `%s` to `%s`' "$figures_a" "$figures_b"
+		for figures_what in wire:3 cpu:2 first:2; do
+			ratio "$figures_a_row:${figures_what%:*}" \
+			    "$figures_b_row:${figures_what%:*}" |
+			    awk -F '\t' -v d="${figures_what#*:}" '{
+				printf " | %.*f", d, $1
+				if ($2 != "")
+					printf " (%.*f to %.*f)", d, $2, d, $3
+			}'
+		done
+		echo ' |'
+	done
+}
+
+# figures_pairs: prints pairs of systems of which documents quote the ratio
+figures_pairs() {
+	for figures_peer in stargz stargz-optimized soci nydus nydus64 \
+	    nydus-prefetch cvmfs overlayfs; do
+		echo "estargz-trace $figures_peer"
+	done
+	for figures_peer in stargz stargz-optimized soci soci-parallel nydus \
+	    nydus64 nydus-prefetch containerd podman; do
+		echo "coldpress $figures_peer"
+	done
+	cat <<'EOF'
+stargz-order stargz-optimized
+stargz overlayfs
+cas cvmfs
+cas-squid cvmfs-squid
+cvmfs stargz
+ztoc soci
+soci stargz
+soci-parallel containerd
+nydus stargz
+EOF
+}
+
 # print_touched IMAGE: prints the lower limit, the image data that the workloads
 # need
 print_touched() {
