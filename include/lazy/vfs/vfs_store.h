@@ -8,9 +8,10 @@
  * Source: containers/storage, drivers/overlay/overlay.go (of 1.43 and 1.61): in
  * the store, IMAGE/DIGEST/ is a layer, where IMAGE is the name of the image in
  * base64 and DIGEST the digest of the compressed layer or, since 1.54, that of
- * its table of contents, as the manifest states it.  In it, diff is the tree of the layer with overlayfs whiteouts, info its description, and blob
- * the layer itself.  Creating a file "use" there marks the layer as in use, and
- * removing DIGEST marks it as unused; both fail with ENOENT.
+ * its table of contents, as the manifest states it.  In it, diff is the tree of
+ * the layer with overlayfs whiteouts, info its description, and blob the layer
+ * itself.  Creating a file "use" there marks the layer as in use, and removing
+ * DIGEST marks it as unused; both fail with ENOENT.
  *
  * All functions except open and close are thread-safe.
  */

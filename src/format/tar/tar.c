@@ -511,7 +511,6 @@ set_sparse(struct tar *t, struct tar_entry *e)
 	return 0;
 }
 
-/* Builds an entry from its headers. */
 /* Returns whether global records say something that the entry's own do not. */
 static bool
 global_applies(const struct tar_pax *l, const struct tar_pax *g)
@@ -525,6 +524,7 @@ global_applies(const struct tar_pax *l, const struct tar_pax *g)
 	    (!l->mtime.known && g->mtime.known) || g->xattrs.count > 0;
 }
 
+/* Builds an entry from its headers. */
 static int
 make_entry(struct tar *t, struct tar_entry *e)
 {
