@@ -127,8 +127,7 @@ cleanup() {
 	for node in $nodes; do
 		umount -l "$node/cache" "$node/root/layers" 2>/dev/null
 	done
-	find /sys/fs/cgroup -depth -type d -name "$mark-*" \
-	    -exec rmdir {} + 2>/dev/null
+	cgroups -exec rmdir {} + 2>/dev/null
 }
 trap cleanup EXIT
 registry_start
@@ -277,7 +276,20 @@ images_rm() {
 		ctl images rm --sync "$f" >/dev/null 2>&1 || return 1
 	done
 }
-# sweep: ends and removes all containers
+# shims: prints the processes of containers
+shims() {
+	for p in /proc/[0-9]*; do
+		[ "$(cat "$p/comm")" = containerd-shim ] &&
+		    tr '\0' ' ' <"$p/cmdline" |
+		    grep -q -e " $PWD/$node/run/c.sock " &&
+		    echo "${p#/proc/}"
+	done 2>/dev/null
+	:
+}
+no_shims() { [ -z "$(shims)" ]; }
+cgroups() { find /sys/fs/cgroup -depth -type d -name "$mark-*" "$@"; }
+# sweep: ends and removes all containers, and the shims and cgroups of those that
+# a killed containerd no longer knows
 sweep() {
 	sweep_end=$(($(date +%s) + recover_s))
 	until sweep_all=$(ctl containers ls -q 2>/dev/null) &&
@@ -292,6 +304,14 @@ sweep() {
 			return 1
 		}
 	done
+	sweep_end=$(($(date +%s) + 5))
+	until no_shims || [ "$(date +%s)" -ge $sweep_end ]; do sleep 0.2; done
+	for f in $(shims); do
+		echo "# $node: containerd has left a shim"
+		kill -TERM "$f"
+	done
+	await no_shims || return 1
+	cgroups -exec rmdir {} + 2>/dev/null || :
 }
 # roles: sets pid_service, pid_keeper, pid_store, pid_parent and pid_resolver
 roles() {
@@ -374,7 +394,11 @@ part $script_file $((drawn + 1)) || failed=1
 container() {
 	ctl run --rm --snapshotter coldpress --runtime io.containerd.runc.v2 \
 	    "$host/a/$1" "$mark-$2" /bin/sh -c "$(cat "script.$2")" \
-	    >"out.$2" 2>"err.$2"
+	    >"out.$2" 2>"err.$2" || {
+		container_status=$?
+		echo "status $container_status" >>"err.$2"
+		return $container_status
+	}
 }
 # judge N: sets $verdict to right, refused, EIO, cut or wrong
 judge() {
@@ -393,10 +417,11 @@ judge() {
 	elif ! grep -q begin "out.$1"; then
 		verdict=refused
 	elif grep -q -i -e 'input/output error' -e 'bus error' \
-	    -e 'endpoint is not connected' "err.$1"; then
+	    -e 'endpoint is not connected' -e '^status 135$' "err.$1"; then
 		verdict=EIO
 	fi
 	[ $verdict = right ] || [ $verdict = wrong ] || {
+		echo "$(wc -l <"got.$1") of $(wc -l <"want.$1") lines" >>"err.$1"
 		sed "s/^/$node: $1: $fault: $verdict: /" "err.$1" >>failures
 	}
 	[ $verdict != wrong ] || {
@@ -467,7 +492,7 @@ fault_end() {
 	wait $striking
 	case $fault in
 	bad) control bad 0 ;;
-	tokens) control tokens 3 0 ;;
+	tokens) control tokens 10 0 ;;
 	full) rm "$node/cache/full" ;;
 	esac
 }
@@ -624,7 +649,7 @@ rest() {
 	done
 }
 
-control tokens 3 0
+control tokens 10 0
 registry_again
 for node in $nodes; do node_start; done
 for f in verdicts after looks failures killed; do : >$f; done
@@ -673,8 +698,7 @@ for node in $nodes; do
 done
 is 'at last: no process' "$(processes)" 0
 is 'at last: no socket of a shim' "$(find /run -type s)" ''
-is 'at last: no cgroup' "$(find /sys/fs/cgroup -type d \
-    -name "$mark-*")" ''
+is 'at last: no cgroup' "$(cgroups)" ''
 
 # What it was good for
 is 'no wrong byte' "$(grep -c wrong verdicts)" 0
@@ -744,8 +768,8 @@ measures >measured
 	    uniq -c | sort -rn | head -n 20 | sed 's/^/# /'
 }
 # The last quarter needs no more than the second, or the first rest if a process
-# was gone in the second, and a little.  Of "kills", memory only says how old its
-# processes are.
+# was gone in the second, and a little.  The memory of "kills" only says how old
+# its processes are.
 # grew PART MORE WHAT [NODE]: prints what needs more
 grew() {
 	awk -v part="$1" -v more="$2" -v what="$3" -v node="${4-.}" '
