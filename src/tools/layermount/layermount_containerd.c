@@ -41,7 +41,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ASKING_MAX = 32, CHECK_S = 1 };
+enum { ASKING_MAX = 32, CHECK_S = 1, TRIM_S = 60 };
 
 struct service {
 	struct layermount *m;
@@ -377,6 +377,18 @@ keeper_has_ended(const struct service *s)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
 }
 
+/*
+ * Gives free memory back to the system.  Each of the allocator's arenas, of which
+ * there may be one for each thread, otherwise keeps the most that it has needed.
+ */
+static void
+trim_memory(void)
+{
+#ifdef __GLIBC__
+	(void)malloc_trim(0);
+#endif
+}
+
 /* Mounts the layers that are not, now and whenever a store has ended. */
 static void *
 watch_store(void *arg)
@@ -386,7 +398,9 @@ watch_store(void *arg)
 	struct timespec end;
 	bool stop = false, mounted = false;
 
-	while (!stop) {
+	for (unsigned i = 1; !stop; i++) {
+		if (i % (TRIM_S / CHECK_S) == 0)
+			trim_memory();
 		drop_dead_store(s);
 		if (!mounted || !store_is_alive(s)) {
 			mounted = need_store(s) == 0 &&
