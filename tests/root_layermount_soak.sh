@@ -655,7 +655,7 @@ for node in $nodes; do node_start; done
 for f in verdicts after looks failures killed; do : >$f; done
 rest 'at first' 0
 began=$(date +%s)
-[ $failed = 0 ] || {
+[ "$failed" = 0 ] || {
 	done_testing
 	exit
 }
