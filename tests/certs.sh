@@ -47,3 +47,17 @@ certs_serve() {
 		eval "port_$certs_name=$certs_port"
 	done <ports
 }
+
+# certs_for_mounts: makes certificates and serves with them; skips a test that
+# cannot mount from there
+certs_for_mounts() {
+	[ "$(id -u)" = 0 ] || skip_all 'not root'
+	[ -c /dev/fuse ] || skip_all 'no /dev/fuse'
+	for certs_tool in layerpack openssl python3; do
+		have $certs_tool || skip_all "no $certs_tool"
+	done
+	python3 -c 'import ssl' 2>/dev/null || skip_all 'Python has no ssl'
+	certs_make || skip_all 'openssl makes no certificates'
+	certs_serve || skip_all 'no server'
+	unset https_proxy HTTPS_PROXY all_proxy ALL_PROXY
+}

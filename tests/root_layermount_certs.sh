@@ -9,15 +9,7 @@
 # shellcheck source=tests/certs.sh
 . "$SRC/tests/certs.sh"
 
-[ "$(id -u)" = 0 ] || skip_all 'not root'
-[ -c /dev/fuse ] || skip_all 'no /dev/fuse'
-for tool in layerpack openssl python3; do
-	have $tool || skip_all "no $tool"
-done
-python3 -c 'import ssl' 2>/dev/null || skip_all 'Python has no ssl'
-certs_make || skip_all 'openssl makes no certificates'
-certs_serve || skip_all 'no server'
-unset https_proxy HTTPS_PROXY all_proxy ALL_PROXY
+certs_for_mounts
 unset REGISTRY_AUTH_FILE
 
 mkdir -p mnt layer/many helpers temp

@@ -93,6 +93,18 @@ files(void **state)
 	is_wrong(&s, http_server_show(&s, two, "/nowhere"), "No such file");
 }
 
+static void
+read_both(char text[2][4096], size_t len[2])
+{
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen(i == 0 ? one : two, "r");
+
+		assert_non_null(f);
+		len[i] = fread(text[i], 1, sizeof(text[i]), f);
+		fclose(f);
+	}
+}
+
 /* Of the client's certificates, all are known, and the key of the first. */
 static void
 several(void **state)
@@ -102,13 +114,7 @@ several(void **state)
 	size_t len[2];
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		FILE *f = fopen(i == 0 ? one : two, "r");
-
-		assert_non_null(f);
-		len[i] = fread(text[i], 1, sizeof(text[i]), f);
-		fclose(f);
-	}
+	read_both(text, len);
 	assert_int_equal(http_server_show(&s, one, NULL), 0);
 	assert_int_equal(http_server_show(&s, two, two), 0);
 	assert_string_equal(s.why, "");
@@ -320,13 +326,7 @@ trust(void **state)
 	size_t len[2];
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		FILE *f = fopen(i == 0 ? one : two, "r");
-
-		assert_non_null(f);
-		len[i] = fread(text[i], 1, sizeof(text[i]), f);
-		fclose(f);
-	}
+	read_both(text, len);
 	http_servers_trust(all, "/nowhere");
 	http_servers_trust(all, NULL);
 	http_servers_trust(all, two);
