@@ -30,7 +30,8 @@ struct pull_options {
 	bool plain_http;
 	const char *platform;		/* os/architecture[/variant]; NULL: that
 					 * of this machine */
-	unsigned threads;		/* to decompress each layer with */
+	unsigned threads;		/* one unpacks, and the others, or it,
+					 * decompress each layer */
 	unsigned connections;
 	uint64_t max_B;			/* of all layers, uncompressed */
 	struct vfs_report report;

@@ -74,16 +74,22 @@ struct unpacking {
 	bool too_large;
 };
 
-/* Begins the next layers, so that AHEAD of them are being decompressed. */
+/*
+ * Begins the next layers, so that AHEAD of them are being decompressed.  One
+ * thread is busy with what they become: of two, it would take as long as
+ * decompression by the other, and a stream that is decompressed by both takes
+ * more processor time.
+ */
 static int
 begin_layers(struct unpacking *u, size_t n)
 {
 	const struct pull *p = u->p;
+	unsigned threads = p->o.threads > 1 ? p->o.threads - 1 : 1;
 	int rc = 0;
 
 	while (rc == 0 && u->begun < p->count && u->begun < n + AHEAD) {
 		rc = pull_layer_open(&u->layers[u->begun], u->fetch, u->begun,
-		    &p->layers[u->begun], p->o.threads);
+		    &p->layers[u->begun], threads);
 		u->begun++;
 	}
 	return rc;
