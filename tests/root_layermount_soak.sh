@@ -628,6 +628,8 @@ rest() {
 			container "$image" rest || :
 			judge rest
 			is "$1: $node: $image is right" $verdict right
+			[ $verdict = right ] ||
+			    tail -n 5 out.rest err.rest | sed 's/^/# /'
 			sweep
 		done
 	done
