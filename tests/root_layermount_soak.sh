@@ -390,15 +390,23 @@ part $script_file $((drawn + 1)) || failed=1
 	printf 'echo begin\ncd / && {\n%s\n}\n[ -n "$failed" ] || echo end\n' \
 	    "$2" >"script.$1"
 }
-# container IMAGE N: runs script.N; writes out.N
+# container IMAGE N: runs script.N; writes out.N and err.N.  The container itself
+# writes into files: of what goes through ctr, a shim drops the end when the
+# machine is busy.
 container() {
+	: >"live.out.$2"
+	: >"live.err.$2"
+	container_status=0
 	ctl run --rm --snapshotter coldpress --runtime io.containerd.runc.v2 \
-	    "$host/a/$1" "$mark-$2" /bin/sh -c "$(cat "script.$2")" \
-	    >"out.$2" 2>"err.$2" || {
-		container_status=$?
-		echo "status $container_status" >>"err.$2"
-		return $container_status
-	}
+	    --mount "type=bind,src=$PWD,dst=/mnt,options=bind:rw" \
+	    "$host/a/$1" "$mark-$2" /bin/sh -c \
+	    "exec >/mnt/live.out.$2 2>/mnt/live.err.$2
+$(cat "script.$2")" >"ctr.$2" 2>&1 || container_status=$?
+	# which after a kill may go on to write
+	cp "live.out.$2" "out.$2"
+	cat "live.err.$2" "ctr.$2" >"err.$2"
+	[ $container_status = 0 ] || echo "status $container_status" >>"err.$2"
+	return $container_status
 }
 # judge N: sets $verdict to right, refused, EIO, cut or wrong
 judge() {
@@ -570,7 +578,7 @@ round() {
 	echo "$struck $after" >>after
 	is "$done_starts: then $image starts, after $after s" $verdict right
 	sweep
-	rm -f out.* err.* got.* wrong.* script.*
+	rm -f out.* err.* ctr.* live.* got.* wrong.* script.*
 	for f in $ids; do rm -f "want.${f%%:*}"; done
 }
 
