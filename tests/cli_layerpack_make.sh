@@ -11,7 +11,7 @@
 pack() {
 	pack_as=$1
 	shift
-	layerpack -q -f -F "$pack_as" -o out "$@" >said
+	layerpack -q -f -F "$pack_as" -L 1 -o out "$@" >said
 }
 
 # said KEY: prints a value from the last description
