@@ -57,6 +57,7 @@ close_shop(struct shop *shop)
 	vfs_stop(shop->w.v);
 	vfs_store_close(shop->s);
 	vfs_close(shop->w.v);
+	cache_store_close(shop->w.o.remote.cache);
 	http_close(shop->w.o.remote.http);
 }
 
