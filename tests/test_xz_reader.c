@@ -385,6 +385,25 @@ no_memory(void **state)
 	free(l.block);
 }
 
+static void
+memory_of_blocks(void **state)
+{
+	const uint64_t mib = 1 << 20, gib = 1 << 30;
+
+	(void)state;
+	assert_int_equal(xz_parallel_held(5, 2, 64 * gib), 5);
+	/* 512 MiB a thread, of a quarter that is as large or larger */
+	assert_int_equal(xz_parallel_held(0, 2, 64 * gib), gib);
+	assert_int_equal(xz_parallel_held(0, 2, 4 * gib), gib);
+	assert_int_equal(xz_parallel_held(0, 3, 64 * gib), 1536 * mib);
+	/* the quarter */
+	assert_int_equal(xz_parallel_held(0, 2, 3 * gib), 768 * mib);
+	assert_int_equal(xz_parallel_held(0, 8, 12 * gib), 3 * gib);
+	/* 128 MiB a thread */
+	assert_int_equal(xz_parallel_held(0, 2, gib), 256 * mib);
+	assert_int_equal(xz_parallel_held(0, 2, 0), 256 * mib);
+}
+
 int
 main(void)
 {
@@ -393,6 +412,7 @@ main(void)
 		cmocka_unit_test(limits),
 		cmocka_unit_test(large_blocks),
 		cmocka_unit_test(no_memory),
+		cmocka_unit_test(memory_of_blocks),
 	};
 
 	for (size_t i = 0; i < PLAIN; i++)

@@ -46,16 +46,11 @@ struct xz_notes {
 };
 SLOT_NOTES(xz_notes)
 
-/*
- * What was asked for; or 128 MiB a thread, or up to 512 where they are no more
- * than a quarter of the memory: blocks that xz -9 makes have 192 MiB of data.
- */
-static uint64_t
-held_most(const struct codec_options *o)
+uint64_t
+xz_parallel_held(uint64_t asked, unsigned threads, uint64_t usable)
 {
-	uint64_t asked = codec_number(o, "threads-memory");
-	uint64_t least = (uint64_t)o->threads << 27, most = 4 * least;
-	uint64_t quarter = ram_usable() / 4;
+	uint64_t least = (uint64_t)threads << 27, most = 4 * least;
+	uint64_t quarter = usable / 4;
 
 	return asked != 0 ? asked : quarter < least ? least :
 	    quarter < most ? quarter : most;
@@ -75,7 +70,8 @@ xz_parallel_open(void **job, const struct codec_options *o,
 	j->flags = flags;
 	j->piece = p->block;
 	j->workers = o->threads;
-	j->held_max = held_most(o);
+	j->held_max = xz_parallel_held(codec_number(o, "threads-memory"),
+	    o->threads, ram_usable());
 	rc = xz_reader_open(&j->reader, limit, flags, notes,
 	    p->slots * p->slot_B + p->fixed_B);
 	if (rc != 0) {

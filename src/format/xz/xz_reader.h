@@ -53,6 +53,13 @@ int64_t xz_block_data(struct unlzma *u, lzma_block *b, const uint8_t *in,
  * A decoder with several threads, for the pipeline.  limit and flags are as for
  * xz_reader_open(); p->block is the length of a piece of what is not a block.
  */
+/*
+ * Returns how much memory the blocks being decoded may have: what was asked for, or
+ * 128 MiB a thread, or up to 512 where they are no more than a quarter of what is
+ * usable: blocks that xz -9 makes have 192 MiB of data.
+ */
+uint64_t xz_parallel_held(uint64_t asked, unsigned threads, uint64_t usable);
+
 int xz_parallel_open(void **job, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes, uint64_t limit,
     uint32_t flags);
