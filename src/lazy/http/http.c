@@ -40,6 +40,20 @@ end_transfer(struct http *h, struct http_transfer *t, CURLcode code)
 	pthread_mutex_unlock(&h->lock);
 }
 
+/*
+ * Whether no connection has come about in time, or none has become free while
+ * nothing was received from anywhere.
+ */
+static bool
+waits_too_long(const struct http *h, struct http_transfer *t)
+{
+	uint64_t ns = sys_now_ns(), heard_ns = h->heard_ns > t->queued_ns ?
+	    h->heard_ns : t->queued_ns;
+
+	return http_transfer_unconnected(t, ns) ||
+	    (t->since_ns == 0 && ns - heard_ns >= t->stall_ns);
+}
+
 static void *
 transfer_all(void *arg)
 {
@@ -81,12 +95,8 @@ transfer_all(void *arg)
 		}
 		/* transfers that have waited too long for a connection */
 		for (t = h->running; t != NULL; t = next) {
-			uint64_t heard_ns = h->heard_ns > t->queued_ns ?
-			    h->heard_ns : t->queued_ns;
-
 			next = t->next;
-			if (t->since_ns != 0 ||
-			    sys_now_ns() - heard_ns < t->stall_ns)
+			if (!waits_too_long(h, t))
 				continue;
 			curl_multi_remove_handle(h->multi, t->easy);
 			t->stalled = true;

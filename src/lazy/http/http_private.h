@@ -74,8 +74,8 @@ struct http_transfer {
 
 	/*
 	 * A transfer that receives hardly any data within stall_ns is ended.
-	 * The interval starts when the transfer has a connection; until then
-	 * since_ns is 0.
+	 * The interval starts when the transfer leaves libcurl's queue for a
+	 * connection; until then since_ns is 0.
 	 */
 	uint64_t stall_ns, since_ns;
 	curl_off_t since_B;
@@ -185,6 +185,12 @@ int http_transfer_refuse(struct http_transfer *t, int rc, const char *why);
 
 /* Refuses a reply whose body is encoded.  Returns 0 or -EPROTO. */
 int http_transfer_plain(struct http_transfer *t, const struct http_reply *r);
+
+/*
+ * Returns whether it has tried to connect for too long, until the time ns.  A
+ * libcurl of 8 does not report progress meanwhile.
+ */
+bool http_transfer_unconnected(struct http_transfer *t, uint64_t ns);
 
 /*
  * Prepares the transfer that has ended for another request if the reply is a

@@ -265,6 +265,27 @@ use_server(struct http_transfer *t, const char *url)
 	return set_header(t, s);
 }
 
+static bool
+has_connected(const struct http_transfer *t)
+{
+	curl_off_t us = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &us);
+	return us != 0;
+}
+
+bool
+http_transfer_unconnected(struct http_transfer *t, uint64_t ns)
+{
+	curl_off_t found_us = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_NAMELOOKUP_TIME_T, &found_us);
+	if (t->since_ns == 0 && found_us != 0)
+		t->since_ns = ns;
+	return t->since_ns != 0 && ns - t->since_ns >= t->stall_ns &&
+	    !has_connected(t);
+}
+
 /* libcurl's own low-speed limit averages over several seconds. */
 static int
 check_progress(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total,
@@ -678,10 +699,7 @@ note_certificate(const struct http_transfer *t, char why[LAYER_WHY])
 static const char *
 stall_of(const struct http_transfer *t)
 {
-	char *address = NULL;
-
-	curl_easy_getinfo(t->easy, CURLINFO_PRIMARY_IP, &address);
-	return t->since_ns != 0 && address != NULL && *address == '\0' ?
+	return t->since_ns != 0 && !has_connected(t) ?
 	    "there was no connection in time" :
 	    "the server is sending little or no data";
 }
