@@ -93,6 +93,20 @@ parse(struct sqpack *p, uint8_t which, int argc, char **argv)
 	}
 }
 
+/*
+ * Whether the C library may copy a regular expression thousands of times: each
+ * `+' and `{' doubles at least what it repeats, and they can be nested.
+ */
+static bool
+explodes(const uint8_t *data, size_t size)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < size; i++)
+		n += data[i] == '+' || data[i] == '{';
+	return n > 12;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -102,7 +116,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int argc = 0, status;
 
 	/* no devices, because reading them never ends */
-	if (text == NULL || size == 0 || memmem(data, size, "/dev", 4) != NULL ||
+	if (text == NULL || size == 0 || explodes(data, size) ||
+	    memmem(data, size, "/dev", 4) != NULL ||
 	    memmem(data, size, "/proc", 5) != NULL) {
 		free(text);
 		return 0;
