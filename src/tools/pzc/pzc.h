@@ -28,6 +28,7 @@ struct pzc_totals {
 	struct pzc_xz_sum xz;
 	uint64_t files, packed, size;
 	bool packed_less, size_less;	/* lower bounds only */
+	bool unchecked;			/* some have no checksum */
 	uint64_t around_B;		/* last file only: see pzc_run */
 };
 

@@ -337,7 +337,7 @@ show_memory(void *into)
 	printf("Hardware information:\n"
 	    "  Amount of physical memory (RAM):  %" PRIu64 " MiB (%" PRIu64
 	    " B)\n  Number of processor threads:      %ld\n"
-	    "\nMemory usage limits:\n", ram >> 20, ram, cpus);
+	    "\nMemory usage limits:\n", (ram + (1 << 20) - 1) >> 20, ram, cpus);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		if (limits[i].n == 0)
 			printf("  %sDisabled\n", limits[i].head);

@@ -29,7 +29,7 @@ struct block_facts {
 };
 
 static void
-put_checks(char *s, uint32_t checks, bool robot)
+put_checks(char *s, uint32_t checks, bool tight)
 {
 	static const char *const names[16] = {
 		"None", "CRC32", "Unknown-2", "Unknown-3", "CRC64",
@@ -42,7 +42,7 @@ put_checks(char *s, uint32_t checks, bool robot)
 	for (size_t i = 0; i < 16; i++)
 		if (checks >> i & 1)
 			sprintf(s + strlen(s), "%s%s", *s == '\0' ? "" :
-			    robot ? "," : ", ", names[i]);
+			    tight ? "," : ", ", names[i]);
 }
 
 static const char *
@@ -287,7 +287,7 @@ print_row(const struct pzc_xz_sum *s)
 {
 	char ratio[16], check[CHECK_NAMES_MAX];
 
-	put_checks(check, s->checks, false);
+	put_checks(check, s->checks, true);
 	printf("%5" PRIu64 " %7" PRIu64 "  %11s  %11s  %5s  %-7s ",
 	    s->streams, s->blocks, pzc_nice_size(s->packed).s,
 	    pzc_nice_size(s->plain).s, ratio_text(ratio, s->packed, s->plain),

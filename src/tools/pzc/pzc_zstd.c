@@ -268,6 +268,17 @@ clear_no_check(void *into)
 	    NULL) == 0 ? -1 : MSG_ERROR;
 }
 
+/* After -c, -o wins; -c after it does. */
+static int
+take_output(void *into)
+{
+	struct pzc *p = into;
+
+	p->output = optarg;
+	p->to_stdout = false;
+	return -1;
+}
+
 static int
 take_out_dir(void *into, int mirror)
 {
@@ -302,7 +313,7 @@ refuse_bench(void *into)
 static int
 zstd_version(struct pzc *p)
 {
-	if (p->msg.quiet)
+	if (p->msg.quiet || strcmp(p->called, "zstdcat") == 0)
 		printf("%s\n", ZSTD_versionString());
 	else
 		printf("*** Zstandard CLI (%d-bit) v%s, by pzc (coldpress) %s "
@@ -336,7 +347,7 @@ static const struct options_row zstd_table[] = {
 	    OPTIONS_SET(mode, PZC_TEST) },
 	{ 'l', "list", NULL, "list information about .zst files",
 	    OPTIONS_SET(mode, PZC_LIST) },
-	{ 'o', "output", "FILE", "write to FILE", OPTIONS_TEXT(output) },
+	{ 'o', "output", "FILE", "write to FILE", OPTIONS_CALL(take_output) },
 	{ 'c', "stdout", NULL, "write to standard output",
 	    OPTIONS_FLAG(to_stdout), .also = "to-stdout" },
 	{ 'k', "keep", NULL, "keep the input (default)", OPTIONS_FLAG(keep) },
@@ -761,10 +772,12 @@ zstd_list_line(struct pzc *p, const struct pzc_entry *e)
 	    "None" : l->check;
 	double ratio = e->packed == 0 ? 0 : (double)l->size /
 	    (double)e->packed;
+	int width = p->msg.verbose > 0 ? 0 : 4;
 	char packed[16], size[16], window[16];
 
-	zstd_amount(packed, e->packed, 4);
-	zstd_amount(size, l->size, 4);
+	zstd_amount(packed, e->packed, width);
+	zstd_amount(size, l->size, width);
+	p->totals.unchecked |= strcmp(check, "XXH64") != 0;
 	p->totals.xz.streams += l->frames + l->skipped;
 	p->totals.xz.blocks += l->skipped;
 	if (p->msg.verbose == 0) {
@@ -779,7 +792,7 @@ zstd_list_line(struct pzc *p, const struct pzc_entry *e)
 		pzc_put_name(e->src->path);
 		return;
 	}
-	zstd_amount(window, l->window, 4);
+	zstd_amount(window, l->window, width);
 	pzc_put_text(e->src->path);
 	printf(" \n# Zstandard Frames: %" PRIu64 "\n", l->frames);
 	if (l->skipped > 0)
@@ -805,7 +818,7 @@ zstd_list_sum(const struct pzc *p)
 
 	if (t->files == 0)
 		zstd_head(p);
-	if (t->files < 2)
+	if (t->files < 2 || p->msg.verbose > 0)
 		return;
 	zstd_amount(packed, t->packed, 4);
 	zstd_amount(size, t->size, 4);
@@ -814,11 +827,12 @@ zstd_list_sum(const struct pzc *p)
 	printf("%6" PRIu64 "  %5" PRIu64 "  %s  ", t->xz.streams,
 	    t->xz.blocks, packed);
 	if (t->size_less)
-		printf("%27s", "");
+		printf("%21s", "");
 	else
-		printf("  %s  %5.3f  XXH64", size, t->packed == 0 ? 0 :
+		printf("  %s  %5.3f  ", size, t->packed == 0 ? 0 :
 		    (double)t->size / (double)t->packed);
-	printf("  %" PRIu64 " files\n", t->files);
+	printf("%5s  %" PRIu64 " files\n", t->unchecked ? "" : "XXH64",
+	    t->files);
 }
 
 const struct pzc_style pzc_style_zstd = {
