@@ -227,14 +227,16 @@ static void
 try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 {
 	struct codec_options o = { .level = 1, .threads = 1, .flush_ms = -1,
-	    .independent = c[1] & 0x10, .name = c[1] & 0x20 ? "name" : NULL };
+	    .name = c[1] & 0x20 ? "name" : NULL };
 	struct bytes plain = { .len = size }, packed, twice;
 	const struct codec *codec = writer(c[1] & 7);
+	bool legacy = codec->name[0] == 'l' && (c[1] & 0xc0) == 0x80;
 
 	codec_set(&o, "block-check", codec->name[0] == 'l' && c[1] & 0x40,
 	    NULL);
-	codec_set(&o, "legacy", codec->name[0] == 'l' && (c[1] & 0xc0) == 0x80,
-	    NULL);
+	codec_set(&o, "legacy", legacy, NULL);
+	/* legacy frames cannot follow each other */
+	o.independent = c[1] & 0x10 && !legacy;
 	/* small blocks where supported, so that there are more of them */
 	if (codec->name[0] == 'g' || codec->name[0] == 'z')
 		o.block = 1024;
