@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
     foreach(name helpers http http_faults http_parse http_proxy http_refused http_servers
-        http_stalls http_tls http_whole resolver cache cache_space merge metrics registries units vfs
-        vfs_ahead vfs_refused vfs_source vfs_store vfs_trace)
+        http_stalls http_tls http_whole resolver cache cache_space merge metrics registries
+        registries_refused units vfs vfs_ahead vfs_refused vfs_source vfs_store vfs_trace)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
             ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/vfs)
@@ -42,6 +42,7 @@ if(TARGET layermount)
     target_link_libraries(test_cache_refused PRIVATE ${LAYERMOUNT_LIBRARIES})
     target_link_options(test_cache_refused PRIVATE ${fault_wraps})
     target_sources(test_http_whole PRIVATE ${fault_seam})
+    target_sources(test_registries_refused PRIVATE ${fault_seam})
     target_sources(test_vfs_refused PRIVATE ${fault_seam})
     target_sources(test_http_refused PRIVATE ${fault_seam})
     target_sources(test_helpers PRIVATE ${fault_seam})
