@@ -47,7 +47,7 @@ struct request {
 	enum server_mode mode;
 	uint64_t number;
 	char path[1024], authorization[1024], if_range[128];
-	bool head_only, has_range;
+	bool head_only, has_range, only_manifests;
 	struct range ranges[RANGES];
 	size_t count;
 	const char *data;		/* contents of the file */

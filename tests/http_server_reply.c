@@ -301,6 +301,9 @@ server_answer(struct request *q)
 	}
 	if (q->data == NULL)
 		return answer_status(q, "404 Not Found", "");
+	/* a blob is none */
+	if (q->only_manifests && strstr(q->path, "/blobs/") != NULL)
+		return answer_status(q, "406 Not Acceptable", "");
 	if (q->head_only)
 		return say(q, "HTTP/1.1 200 OK\r\nContent-Length: %" PRIu64
 		    "\r\n\r\n", q->size);

@@ -55,6 +55,9 @@ parse(struct request *q, char *head)
 		else if (strcasecmp(line, "Authorization") == 0)
 			snprintf(q->authorization, sizeof(q->authorization),
 			    "%s", value);
+		else if (strcasecmp(line, "Accept") == 0)
+			q->only_manifests = strstr(value, "manifest") != NULL &&
+			    strstr(value, "*/*") == NULL;
 		else if (strcasecmp(line, "If-Range") == 0)
 			snprintf(q->if_range, sizeof(q->if_range), "%s",
 			    value);
