@@ -134,6 +134,39 @@ test_stops(void **state)
 	}
 }
 
+/* A URL of as many bytes as there is room for, and one more. */
+static void
+test_long(void **state)
+{
+	enum { URL = 8192 };
+	struct client c = client_open(SERVER_GOOD, 1, NULL);
+	struct oci_blob blob = { .hex = "ob", .size = SIZE };
+	_Atomic uint64_t sum = 0;
+	char base[URL];
+	struct pull_fetch_options o = { .http = c.h, .base = base,
+		.blobs = &blob, .count = 1, .connections = 1,
+		.arrived = count_arrived, .arg = &sum };
+
+	(void)state;
+	for (size_t len = URL - 1; len <= URL; len++) {
+		struct pull_fetch *f;
+		const uint8_t *data;
+		ssize_t n;
+
+		memset(base, 'x', sizeof(base));
+		n = snprintf(base, sizeof(base), "http://127.0.0.1:%u/",
+		    server_port(server));
+		base[n] = 'x';
+		base[len - strlen(blob.hex)] = '\0';
+		assert_int_equal(pull_fetch_open(&f, &o), 0);
+		n = pull_fetch_next(f, 0, &data);
+		assert_true(n < 0);
+		assert_int_equal(n == -ENAMETOOLONG, len == URL);
+		pull_fetch_close(f);
+	}
+	client_close(&c);
+}
+
 /* Reading an object from its beginning */
 
 struct taken {
@@ -278,6 +311,7 @@ main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_layers),
 	};

@@ -12,6 +12,7 @@
 #include "scratch.h"
 #include "vfs_served.h"
 
+#include "image/oci/oci_layout.h"
 #include "lazy/pull/pull.h"
 
 #include <zlib.h>
@@ -23,8 +24,14 @@ static struct image {
 	char layer[LAYERS][80], diff_id[LAYERS][80];
 	size_t size[LAYERS];
 	const char *config_type, *manifest_type;
+	int layers;		/* in the manifest */
 	int ids;		/* in the config; -1: it is no JSON */
+	unsigned more;		/* than the config's size */
+	bool no_config;
 } right;
+
+/* Where the blobs and the manifest of the image served last are. */
+static char config_at[120], manifest_at[120];
 
 static unsigned failures;
 static char said[512];
@@ -85,25 +92,27 @@ put_image(const struct image *m, const char *tag)
 	for (int i = 0; i < m->ids; i++)
 		n += snprintf(config + n, sizeof(config) - (size_t)n,
 		    "%s\"%s\"", i > 0 ? "," : "", m->diff_id[i % 2]);
-	strcat(config, m->ids < 0 ? "" : "]}}");
+	strcat(config, m->ids < 0 ? "" : "]}}\n");
 	serve_blob(config, strlen(config));
+	snprintf(config_at, sizeof(config_at), "v2/img/blobs/%s",
+	    sum_of(config, strlen(config), sum));
 	n = snprintf(text, sizeof(text), "{\"schemaVersion\":2,"
-	    "\"mediaType\":\"%s\",\"config\":{\"mediaType\":\"%s\","
+	    "\"mediaType\":\"%s\",\"%s\":{\"mediaType\":\"%s\","
 	    "\"digest\":\"%s\",\"size\":%zu},\"layers\":[", m->manifest_type,
-	    m->config_type, sum_of(config, strlen(config), sum),
-	    strlen(config));
-	for (int i = 0; i < LAYERS; i++)
+	    m->no_config ? "none" : "config", m->config_type, sum,
+	    strlen(config) + m->more);
+	for (int i = 0; i < m->layers; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
 		    "%s{\"mediaType\":"
 		    "\"application/vnd.oci.image.layer.v1.tar%s\","
 		    "\"digest\":\"%s\",\"size\":%zu}", i > 0 ? "," : "",
 		    i == 0 ? "+gzip" : "", m->layer[i], m->size[i]);
-	strcat(text, "]}");
+	strcat(text, "]}\n");
 	snprintf(name, sizeof(name), "v2/img/manifests/%s", tag);
 	serve_file(name, text, strlen(text));
 	sum_of(text, strlen(text), sum);
-	snprintf(name, sizeof(name), "v2/img/manifests/%s", sum);
-	serve_file(name, text, strlen(text));
+	snprintf(manifest_at, sizeof(manifest_at), "v2/img/manifests/%s", sum);
+	serve_file(manifest_at, text, strlen(text));
 	snprintf(index, sizeof(index), "{\"schemaVersion\":2,\"mediaType\":"
 	    "\"application/vnd.oci.image.index.v1+json\",\"manifests\":["
 	    "{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\","
@@ -209,6 +218,22 @@ to_directory(struct pull *p)
 	return rc;
 }
 
+/* The index names the manifest as what the server said that it is. */
+static void
+check_index(void)
+{
+	char text[1000] = "", want[200];
+	FILE *f = fopen("layout/index.json", "r");
+
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+	fclose(f);
+	snprintf(want, sizeof(want), "{\"mediaType\":\"%s\",\"digest\":\"%s\"",
+	    right.manifest_type, strrchr(manifest_at, '/') + 1);
+	if (strstr(text, want) == NULL)
+		fail_msg("no %s in %s", want, text);
+}
+
 static int
 to_layout(struct pull *p)
 {
@@ -220,9 +245,10 @@ to_layout(struct pull *p)
 	else
 		failures++;		/* the caller reports it */
 	oci_new_abort(&new);
-	if (rc == 0)
+	if (rc == 0) {
+		check_index();
 		take_tree("layout");
-	else if (access("layout", F_OK) == 0 &&
+	} else if (access("layout", F_OK) == 0 &&
 	    strstr(suffers_run.call, "fsync") == NULL)
 		fail_msg("%s: the layout is there", suffers_run.call);
 	if (access("layout", F_OK) == 0)
@@ -253,6 +279,11 @@ refused(void **state)
 	max_B = 1 << 20;
 	suffers_run.first = 20;
 	suffers_run.turns = 20;
+	SUFFERS(unpack);
+	SUFFERS(keep);
+	/* each allocation */
+	suffers_run.first = 1000;
+	suffers_kinds = SUFFERS_KIND(MALLOC);
 	SUFFERS(unpack);
 	SUFFERS(keep);
 }
@@ -290,6 +321,9 @@ spoil(char *digest)
 	X(no_layer, spoil(m->layer[1]), -ENOENT, "") \
 	X(huge, m->size[0] = m->size[1] = INT64_MAX / 4 + 1, -EFBIG, \
 	    "too large") \
+	X(empty, m->layers = m->ids = 0, 0, "") \
+	X(other_size, m->more = 1, -EBADMSG, OCI_NOT_ITS) \
+	X(no_config, m->no_config = true, -ENOENT, "no config") \
 	X(longer, m->size[1]++, -ENODATA, "") \
 	X(shorter, m->size[1]--, -EBADMSG, "")
 
@@ -323,6 +357,70 @@ values(void **state)
 		rc = unpack();
 		if (rc != rows[i].rc || strstr(said, rows[i].text) == NULL)
 			fail_msg("%s: %d, %s", tag, rc, said);
+	}
+}
+
+/* As large as all layers may be, which the server is not. */
+static void
+largest(void **state)
+{
+	struct image m = right;
+
+	(void)state;
+	platform = NULL;
+	m.size[0] = INT64_MAX / 4;
+	m.size[1] = INT64_MAX / 2 - m.size[0];
+	put_image(&m, "largest");
+	tag = "largest";
+	assert_int_not_equal(unpack(), 0);
+	assert_null(strstr(said, "too large"));
+}
+
+/* Changes a byte of what is served. */
+static void
+tamper(const char *at, long offset, int by)
+{
+	FILE *f = fopen(at, "r+");
+	int c;
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, offset, offset < 0 ? SEEK_END : SEEK_SET),
+	    0);
+	c = getc(f);
+	assert_int_equal(fseek(f, -1, SEEK_CUR), 0);
+	putc(c + by, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Even what means the same, of the same size, has another digest. */
+static void
+tampered(void **state)
+{
+	enum { GZIP_OS = 9 };
+	char layer[LAYERS][120];
+	const struct {
+		const char *at;
+		long offset;
+	} rows[] = { { config_at, -1 }, { manifest_at, -1 },
+		{ layer[0], GZIP_OS }, { layer[1], -1 } };
+
+	(void)state;
+	platform = NULL;
+	put_image(&right, "right");
+	for (int i = 0; i < LAYERS; i++)
+		snprintf(layer[i], sizeof(layer[i]), "v2/img/blobs/%s",
+		    right.layer[i]);
+	tag = "right.index";
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		int (*run)(void) = i % 2 == 0 ? unpack : keep;
+
+		got.len = 0;
+		tamper(rows[i / 2].at, rows[i / 2].offset, -1);
+		assert_int_equal(run(), -EBADMSG);
+		if (strcmp(said, OCI_NOT_ITS) != 0)
+			fail_msg("%s: %s", rows[i / 2].at, said);
+		tamper(rows[i / 2].at, rows[i / 2].offset, 1);
+		assert_int_equal(run(), 0);
 	}
 }
 
@@ -379,7 +477,7 @@ begin_all(void **state)
 	assert_true(fault_plan(""));
 	put_layer(0, true);
 	put_layer(1, false);
-	right.ids = 2;
+	right.layers = right.ids = LAYERS;
 	right.config_type = OCI "config.v1+json";
 	right.manifest_type = OCI "manifest.v1+json";
 	put_image(&right, "right");
@@ -398,6 +496,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refused),
 		cmocka_unit_test(values),
+		cmocka_unit_test(largest),
+		cmocka_unit_test(tampered),
 		cmocka_unit_test(platforms),
 		cmocka_unit_test(limit),
 	};
