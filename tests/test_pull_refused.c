@@ -26,6 +26,7 @@ static struct image {
 	const char *config_type, *manifest_type;
 	int layers;		/* in the manifest */
 	int ids;		/* in the config; -1: it is no JSON */
+	bool number;		/* the first of these is one */
 	unsigned more;		/* than the config's size */
 	bool no_config;
 } right;
@@ -91,7 +92,8 @@ put_image(const struct image *m, const char *tag)
 
 	for (int i = 0; i < m->ids; i++)
 		n += snprintf(config + n, sizeof(config) - (size_t)n,
-		    "%s\"%s\"", i > 0 ? "," : "", m->diff_id[i % 2]);
+		    m->number && i == 0 ? "1" : "%s\"%s\"", i > 0 ? "," : "",
+		    m->diff_id[i % 2]);
 	strcat(config, m->ids < 0 ? "" : "]}}\n");
 	serve_blob(config, strlen(config));
 	snprintf(config_at, sizeof(config_at), "v2/img/blobs/%s",
@@ -323,6 +325,7 @@ spoil(char *digest)
 	    "too large") \
 	X(empty, m->layers = m->ids = 0, 0, "") \
 	X(other_size, m->more = 1, -EBADMSG, OCI_NOT_ITS) \
+	X(number, m->number = true, -EBADMSG, "does not describe") \
 	X(no_config, m->no_config = true, -ENOENT, "no config") \
 	X(longer, m->size[1]++, -ENODATA, "") \
 	X(shorter, m->size[1]--, -EBADMSG, "")

@@ -173,6 +173,7 @@ static int
 check_layers(struct pull *p, char why[LAYER_WHY])
 {
 	int rc = oci_layers(p->manifest, &p->layers, &p->count, why);
+	bool described;
 
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		if (p->layers[i].size > INT64_MAX / 2 - p->total_B) {
@@ -181,9 +182,10 @@ check_layers(struct pull *p, char why[LAYER_WHY])
 		}
 		p->total_B += p->layers[i].size;
 	}
-	if (rc == 0 && ((p->count > 0 && oci_diff_id(p->config,
-	    p->count - 1) == NULL) || oci_diff_id(p->config, p->count) !=
-	    NULL)) {
+	described = rc == 0 && oci_diff_id(p->config, p->count) == NULL;
+	for (size_t i = 0; described && i < p->count; i++)
+		described = oci_diff_id(p->config, i) != NULL;
+	if (rc == 0 && !described) {
 		snprintf(why, LAYER_WHY, "the config does not describe the "
 		    "manifest's layers");
 		rc = -EBADMSG;
