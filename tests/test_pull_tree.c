@@ -153,20 +153,24 @@ long_paths(void **state)
 	char *records = malloc(PATH_MAX + 100), *path = malloc(PATH_MAX + 2);
 
 	(void)state;
-	for (size_t len = PATH_MAX - 1; len <= PATH_MAX; len++) {
+	for (int i = 0; i < 4; i += 2) {
+		size_t len = PATH_MAX - 1 + (size_t)(i / 2);
 		int root = open_root(), rc;
 		struct pull_tree *t;
 		uint8_t *h;
 
-		for (size_t i = 0; i < len; i++)
-			path[i] = i % 200 == 199 && i + 1 < len ? '/' : 'p';
+		for (size_t k = 0; k < len; k++)
+			path[k] = k % 200 == 199 && k + 1 < len ? '/' : 'p';
 		begin(a);
 		add_pax(a, 'x', records, record(records, "path", path, len));
-		h = add(a, '0', "a", "x", 1);
+		h = i % 2 == 0 ? add(a, '0', "a", "x", 1) :
+		    add(a, '5', "a", "", 0);
 		sum(h);
 		a->len += 1024;
 		assert_int_equal(pull_tree_open(&t, root, false), 0);
 		rc = unpack(t, a);
+		if (rc == 0)
+			rc = pull_tree_finish(t, why);
 		if (len == PATH_MAX) {
 			assert_int_equal(rc, -ENAMETOOLONG);
 			assert_non_null(strstr(why, "a path of more than"));
@@ -302,6 +306,117 @@ refused(void **state)
 	close(below);
 }
 
+/*
+ * Long attributes of directories, each of which needs memory of its own, as does
+ * what is kept next
+ */
+
+enum { LONG = 300 << 10 };
+
+static struct {
+	uint8_t p[8 << 20];
+	size_t len, at;
+} large;
+
+static ssize_t
+give_large(void *arg, void *buf, size_t len)
+{
+	size_t left = large.len - large.at;
+
+	(void)arg;
+	len = len < left ? len : left;
+	memcpy(buf, large.p + large.at, len);
+	large.at += len;
+	return (ssize_t)len;
+}
+
+static void
+put(const void *data, size_t len)
+{
+	assert_true(len <= sizeof(large.p) - large.len - 512);
+	memcpy(large.p + large.len, data, len);
+	large.len += (len + 511) / 512 * 512;
+}
+
+/* Adds a directory with so many attributes of this length. */
+static void
+put_dir(const char *name, int count, size_t len)
+{
+	static char records[4 * LONG], value[LONG];
+	struct archive *a = malloc(sizeof(*a));
+	size_t n = 0;
+	uint8_t *h;
+
+	assert_non_null(a);
+	memset(value, 'v', sizeof(value));
+	for (int i = 0; i < count; i++) {
+		char key[64];
+
+		/* such as are not set */
+		snprintf(key, sizeof(key), "SCHILY.xattr.trusted.overlay.%d",
+		    i);
+		n += record(records + n, key, value, len);
+	}
+	begin(a);
+	h = add(a, 'x', "pax", "", 0);
+	set_size(h, (unsigned)n);
+	sum(h);
+	put(h, 512);
+	put(records, n);
+	begin(a);
+	sum(add(a, '5', name, "", 0));
+	put(a->data, a->len);
+	free(a);
+}
+
+static int
+unpack_large(void)
+{
+	const struct tar_source s = { .read = give_large };
+	int root = open_root(), rc;
+	struct pull_tree_counts counts;
+	struct pull_tree *t = NULL;
+	struct tar *tar;
+
+	large.at = 0;
+	*why = '\0';
+	rc = pull_tree_open(&t, root, false);
+	if (rc == 0)
+		rc = tar_open(&tar, &s);
+	if (rc == 0) {
+		rc = explained(pull_tree_layer(t, tar, why), why);
+		tar_close(tar);
+	}
+	if (rc == 0)
+		rc = explained(pull_tree_finish(t, why), why);
+	if (rc == 0) {
+		pull_tree_counted(t, &counts);
+		take_number(counts.entries);
+		take_number(counts.attributes);
+	}
+	pull_tree_close(t);
+	OWN(close(root));
+	remove_root();
+	return rc;
+}
+
+static void
+lengths(void **state)
+{
+	(void)state;
+	put_dir("implied/first", 0, 0);
+	put_dir("several", 2, LONG);
+	put_dir("implied", 1, 1);
+	put_dir("last", 1, LONG);
+	put_dir("several", 1, 1);
+	put_dir("last", 1, LONG);
+	put_dir("new", 0, 0);
+	large.len += 1024;
+	suffers_run.first = 1000;
+	suffers_kinds = SUFFERS_KIND(MALLOC);
+	SUFFERS(unpack_large);
+}
+
 static int
 begin_all(void **state)
 {
@@ -324,6 +439,7 @@ main(void)
 		cmocka_unit_test(entries),
 		cmocka_unit_test(long_paths),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(lengths),
 	};
 
 	return cmocka_run_group_tests(tests, begin_all, end_all);
