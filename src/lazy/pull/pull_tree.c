@@ -191,7 +191,8 @@ forget_node(struct pull_tree *t, uint32_t id)
 static int
 enter_node(struct pull_tree *t, uint32_t id)
 {
-	char path[PATH_MAX], *p = path + sizeof(path);
+	/* with a slash before it */
+	char path[1 + PATH_MAX], *p = path + sizeof(path);
 	int fd;
 
 	if (id == 0)
