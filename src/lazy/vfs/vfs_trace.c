@@ -326,8 +326,7 @@ load_section(struct vfs_trace *t, struct trace_section *s)
 	struct load load = { .t = t, .at = s->at };
 	const struct layer_trace_io io = { .next = next_bytes,
 		.take = store_piece, .arg = &load };
-	int rc = s->of.stored.length > LAYER_TRACE_MAX ? -EFBIG :
-	    vfs_stream_open(&load.stream, s->source, &s->of.stored);
+	int rc = vfs_stream_open(&load.stream, s->source, &s->of.stored);
 
 	if (rc == 0) {
 		rc = layer_section_decode(s->source->layer, &s->of, &io);
