@@ -88,6 +88,15 @@ files(void **state)
 	assert_int_equal(http_server_trust(&s, "/nowhere"), 0);
 	is_wrong(&s, http_server_trust(&s, path), "/nowhere");
 
+	/* nothing is shown of what cannot be read */
+	assert_int_equal(http_server_show(&s, "/nowhere", one), 0);
+	assert_int_equal(s.shown_count, 0);
+	is_wrong(&s, http_server_show(&s, one, "/nowhere"), "/nowhere");
+	assert_int_equal(http_server_show(&s, one, "/nowhere"), 0);
+	assert_int_equal(s.shown_count, 0);
+	http_server_free(&s);
+	*s.why = '\0';
+
 	assert_int_equal(http_server_show(&s, one, one), 0);
 	assert_string_equal(s.why, "");
 	is_wrong(&s, http_server_show(&s, two, "/nowhere"), "No such file");

@@ -127,7 +127,7 @@ several_files(void **state)
 	    "[[registry.mirror]]\nlocation = 'two.org'");
 	write_file("conf.d/1.conf", "[[registry]]\nlocation = 'a.org'\n"
 	    "[[registry.mirror]]\nlocation = 'one.org'");
-	write_file("conf.d/3.txt", "[[registry]]\nlocation = 'b.org'");
+	write_file("conf.d/three.txt", "[[registry]]\nlocation = 'b.org'");
 	assert_int_equal(vfs_registries_read(&r, "conf", true, why), 0);
 	assert_string_equal(found(r, "a.org", "x", "1"),
 	    "https://two.org/v2/x https://a.org/v2/x");
@@ -155,6 +155,7 @@ hosts(void **state)
 	    "[host.'https://m.org']\n  capabilities = ['pull', 'resolve']\n"
 	    "[host.'http://p.org:5000/']\n  capabilities = ['pull']\n"
 	    "  [host.'http://p.org:5000/'.header]\n    x = 'y'\n"
+	    "  [host.'http://p.org:5000/'.unknown]\n    z = 'z'\n"
 	    "[host.'https://r.org/v2/proxy']\n  override_path = true\n"
 	    "[host.'https://s.org/v2']\n  capabilities = ['push']\n"
 	    "  skip_verify = true\n");
@@ -189,6 +190,7 @@ hosts(void **state)
 	s = http_servers_find(vfs_registries_servers(r),
 	    "http://p.org:5000/v2/x");
 	assert_string_equal(s->fields.data, "x: y");
+	assert_int_equal(s->fields.len, 5);
 	http_server_release(s);
 	s = http_servers_find(vfs_registries_servers(r), "https://s.org:443");
 	assert_true(s->unverified);
@@ -259,6 +261,57 @@ faults(void **state)
 	assert_non_null(strstr(why, "bad.org/hosts.toml: expected a URL, found "
 	    "'a.org'"));
 	vfs_registries_free(r);
+}
+
+/* Names of as many bytes as fit, and of one more. */
+static void
+lengths(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char at[VFS_ENDPOINTS][VFS_BASE], why[LAYER_WHY];
+	char base[VFS_BASE + 1], text[VFS_BASE + 100], name[VFS_BASE];
+
+	(void)state;
+	memset(base, 'x', sizeof(base));
+	memcpy(base, "https://a.org/v2/", 17);
+	base[VFS_BASE] = '\0';
+	assert_int_equal(vfs_registries_find(NULL, "a.org", base, "1", at,
+	    why), -EINVAL);
+	assert_string_equal(why, "the name is too long");
+	base[VFS_BASE - 1] = '\0';
+	assert_int_equal(vfs_registries_find(NULL, "a.org", base, "1", at,
+	    why), 1);
+	assert_string_equal(at[0], base);
+	/* what a mirror's name becomes; "https://" and "/v2" are added */
+	for (int i = 0; i < 4; i++) {
+		bool url = i >= 2, fits = i % 2 == 0;
+		size_t own = strlen(url ? "https:///v2/y" : "/y");
+		int n;
+
+		memset(name, 'm', sizeof(name));
+		name[VFS_BASE - fits - own] = '\0';
+		snprintf(text, sizeof(text), "[[registry]]\n"
+		    "location = 'a.org'\n[[registry.mirror]]\n"
+		    "location = '%s%s'\n", url ? "https://" : "", name);
+		write_file("long", text);
+		assert_int_equal(vfs_registries_read(&r, "long", true, why),
+		    0);
+		n = vfs_registries_find(r, "a.org", "https://a.org/v2/y", "1",
+		    at, why);
+		/* a host cannot be as long without a scheme */
+		if (n != (url && fits ? 2 : fits ? -ENAMETOOLONG : -EINVAL))
+			fail_msg("%d, %d: %d, %s", url, fits, n, why);
+		if (n == 2)
+			assert_int_equal(strlen(at[0]), VFS_BASE - 1);
+		else if (!fits)
+			assert_string_equal(why, "the name of the mirror is "
+			    "too long");
+		else
+			assert_string_not_equal(why, "the name of the mirror "
+			    "is too long");
+		vfs_registries_free(r);
+		r = NULL;
+	}
 }
 
 /* Writes a file as an editor does, and later than what was read. */
@@ -541,6 +594,7 @@ main(void)
 		cmocka_unit_test(several_files),
 		cmocka_unit_test(hosts),
 		cmocka_unit_test(faults),
+		cmocka_unit_test(lengths),
 		cmocka_unit_test(changed_conf),
 		cmocka_unit_test(changed_home),
 		cmocka_unit_test(changed_hosts),

@@ -95,6 +95,14 @@ take_server(struct vfs_registries *r, const char *url)
 	http_server_release(s);
 }
 
+/* One of the files that are read again. */
+static void
+take_path(void *arg, const char *path)
+{
+	(void)arg;
+	take_text(path);
+}
+
 static int
 take_all(struct vfs_registries *r)
 {
@@ -106,6 +114,7 @@ take_all(struct vfs_registries *r)
 	take_server(r, "https://certs.org");
 	take_server(r, "https://user.org");
 	take_server(r, "https://other.org");
+	http_servers_files(vfs_registries_servers(r), take_path, NULL);
 	return rc;
 }
 
@@ -117,6 +126,26 @@ read_all(void)
 	int rc = explained(vfs_registries_of_user(&r, "conf", "hosts", why),
 	    why);
 
+	if (rc == 0)
+		rc = take_all(r);
+	vfs_registries_free(r);
+	return rc;
+}
+
+/* Files and folders, each alone. */
+static int
+read_apart(void)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+	int rc = vfs_registries_read(&r, "conf", true, why);
+
+	if (rc == 0)
+		rc = take_all(r);
+	vfs_registries_free(r);
+	r = NULL;
+	if (rc == 0)
+		rc = vfs_registries_read_hosts(&r, "hosts", why);
 	if (rc == 0)
 		rc = take_all(r);
 	vfs_registries_free(r);
@@ -282,6 +311,7 @@ first(void **state)
 	(void)state;
 	suffers_run.first = 1000;
 	SUFFERS(read_all);
+	SUFFERS(read_apart);
 }
 
 static void
