@@ -179,10 +179,16 @@ layers(void **state)
 	assert_int_equal(c.layers, 1);
 	vfs_store_let_go(shop.s, l);
 
-	/* by the digest of its table of contents */
+	/*
+	 * by the digest of its table of contents; what is known of the image is
+	 * not asked for again
+	 */
+	serve_file("v2/img/manifests/latest", "", 0);
 	assert_int_equal(vfs_store_find_layer(shop.s, 0, index_digest, &l,
 	    &opened), 0);
 	assert_true(opened);
+	serve_image("latest", true, true);
+	serve_image("undescribed", true, false);
 	assert_int_equal(l->number, 2);
 	assert_int_equal(l->size, served_layer.made.b.len);
 	assert_string_equal(l->digest, layer_digest);
