@@ -27,13 +27,13 @@
 #include "base/args.h"
 #include "base/array.h"
 #include "base/hex.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -95,7 +95,7 @@ image_free(struct vfs_store_image *i)
 	oci_free(i->manifest);
 	oci_free(i->config);
 	pthread_rwlock_destroy(&i->lock);
-	free(i->name);
+	sys_free(i->name);
 	sys_free(i);
 }
 
@@ -118,7 +118,7 @@ add_image(struct vfs_store *s, const char *name,
 		return -ENOMEM;
 	pthread_rwlock_init(&i->lock, NULL);
 	i->of = *of;
-	i->name = strdup(name);
+	i->name = strcopy(name);
 	if (i->name == NULL) {
 		image_free(i);
 		return -ENOMEM;
