@@ -351,7 +351,7 @@ put_short(void)
 	    "[host.'https://m.org']\ncapabilities = ['pull', 'resolve']\n"
 	    "client = [['../../one.pem', ''], "
 	    "['../../two.pem', '../../two.pem']]\nheader.x = 'y'\n"
-	    "[host.'https://n.org']\nskip_verify = true\n"
+	    "[host.'https://n.org']\nheader.first = 'z'\nskip_verify = true\n"
 	    "override_path = true\n");
 	make_dirs("hosts/certs.org/");
 	assert_int_equal(link("one.pem", "hosts/certs.org/ca.crt"), 0);
