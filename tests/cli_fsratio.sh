@@ -303,7 +303,27 @@ t 'no such directory' 1 fsratio tree/nowhere
 t 'a file is not a directory' 1 fsratio tree/numbers
 t 'an unknown algorithm' 1 fsratio -a brotli tree
 t 'an algorithm that zfs-fuse does not have' 1 fsratio --fs zfs-fuse -a lz4 tree
+shows 'is named' "zfs-fuse has no algorithm 'lz4'" .t.err
+long=abcdefghijklmnopqrstuvwxyzabcdef
+t 'a name of 32 letters' 1 fsratio -a "$long,lz4" tree
+shows 'is not cut' "has no algorithm '$long,lz4'" .t.err
+t 'a name of 31' 1 fsratio -a "${long#a},lz4" tree
+shows 'is named alone' "has no algorithm '${long#a}'" .t.err
+many=$(yes off | head -n 48 | paste -s -d ,)
+t '48 algorithms' 0 fsratio -a "$many" short
+t '49' 1 fsratio -a "$many,off" short
+shows 'are too many' 'more than 48 algorithms' .t.err
 t 'an unknown filesystem' 1 fsratio --fs ext5 tree
+shows 'is named, too' "unknown filesystem 'ext5'" .t.err
+t 'an unknown layout' 1 fsratio --layout raid5 tree
+shows 'is named as well' "unknown layout 'raid5'" .t.err
+for size in legacy auto 16k 1K; do
+	t "dnodes of $size" 0 fsratio -a off --dnodesize $size short
+done
+t 'dnodes of 3k' 1 fsratio --dnodesize 3k short
+shows 'are unknown' "unknown dnode size '3k'" .t.err
+t 'a libzstd that is none' 1 fsratio --libzstd tree/numbers short
+shows 'is no library' '^fsratio: tree/numbers: ' .t.err
 t 'an invalid record size' 1 fsratio --recordsize 3000 tree
 t 'an invalid sector size' 1 fsratio --ashift 8 tree
 t 'an invalid block size' 1 fsratio --fs squashfs --block 2K tree
