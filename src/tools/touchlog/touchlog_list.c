@@ -174,6 +174,31 @@ write_touched(struct touchlog *t, struct listing *l,
 	return 0;
 }
 
+/*
+ * Reports the directories that could not be read, unless they no longer exist or
+ * are of another filesystem, of which nothing is listed.
+ */
+static void
+report_unread(struct touchlog *t, struct file_scan *s)
+{
+	struct stat own, st;
+	int rc = fstat(t->root, &own) == -1 ? -errno : 0;
+
+	for (size_t i = 0; rc == 0 && i < s->tree.count; i++) {
+		const struct tree_entry *e = &s->tree.entries[i];
+
+		if (e->err == 0 || e->err == -ENOENT)
+			continue;
+		rc = tree_path(&s->tree, e, &s->path);
+		if (rc == 0 && fstatat(t->root, s->path.s, &st,
+		    AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == own.st_dev)
+			msg_error(&t->msg, "%s/%s: %s; its files are not "
+			    "listed", t->o.root, s->path.s, strerror(-e->err));
+	}
+	if (s->err == 0)
+		s->err = rc;
+}
+
 int
 touchlog_write(struct touchlog *t)
 {
@@ -191,6 +216,7 @@ touchlog_write(struct touchlog *t)
 	if (files == NULL)
 		goto out;
 	s.err = tree_scan(&s.tree, t->root, SCANNERS, NULL);
+	report_unread(t, &s);
 	while (scan_next(t, &s)) {
 		ssize_t i = opens_find(t->opens, (struct opens_file){
 		    .dev = s.st.st_dev, .ino = s.st.st_ino });
