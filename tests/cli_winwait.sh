@@ -23,6 +23,8 @@ t 'an invalid criterion' 125 winwait --criterion port -- true
 shows 'is named' "criterion 'port' is not window or line" .t.err
 t 'an invalid regular expression' 125 winwait --class '(' -- true
 t 'an invalid time' 125 winwait -t never -- true
+t 'rows of two formats' 125 winwait --criterion line --csv --json -- echo
+shows 'are refused' '--csv and --json cannot be combined' .t.err
 
 line() { winwait --criterion line "$@"; }
 t 'a line' 0 line --csv --match '^ready$' -- \
@@ -196,6 +198,13 @@ await test -e check
 t 'a manager without a list' 0 winwait --csv -t 5 -- "$client"
 is 'a mapped window is seen' "$(value result),$(value class)" seen,test.test
 t 'no window is missed' 0 winwait_all
+kill $manager
+wait $manager 2>/dev/null
+rm check
+"$client" -M -f check &
+manager=$!
+await test -e check
+t 'a mapped window that a manager does not list' 124 winwait -t 1 -- "$client"
 kill $manager
 wait $manager 2>/dev/null
 

@@ -2,15 +2,16 @@
  * window_client.c - a program with a window, for tests of winwait
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * window_client [-imr] [-c class] [-t title] [-k type,...] [-l ms] [-p pid]
+ * window_client [-iMmr] [-c class] [-t title] [-k type,...] [-l ms] [-p pid]
  * [-w ms] [-f file]
  *
  * Waits -w milliseconds, makes a window of that class (default: test; "": none)
  * and maps it; -i first creates one that is never mapped.  The types are those
  * of EWMH in lower case, or kde; -l makes the window normal, and its title
  * "ready", that many milliseconds later.  -p sets _NET_WM_PID.  With -m it is
- * instead a window manager that frames windows, but keeps no list.  It writes the times
- * of its MapNotify event and of its appearance in _NET_CLIENT_LIST to file, in
+ * instead a window manager that frames windows, but keeps no list; with -M, one
+ * that says that it keeps one, but lists nothing.  It writes the times of its
+ * MapNotify event and of its appearance in _NET_CLIENT_LIST to file, in
  * ns on CLOCK_MONOTONIC or, with -r, CLOCK_REALTIME; then it waits to be
  * killed.  To read these times promptly on a busy machine, it runs at real-time
  * priority if permitted.
@@ -30,7 +31,7 @@ struct client {
 	const char *class, *title, *kind, *file;
 	long wait_ms, later_ms, pid;
 	clockid_t clock;
-	int invisible, manager;
+	int invisible, manager, lists;
 	xcb_connection_t *c;
 	xcb_window_t root, window;
 	xcb_atom_t list;
@@ -154,7 +155,8 @@ manage(struct client *t)
 {
 	static const char check[] = "_NET_SUPPORTING_WM_CHECK";
 	const uint32_t events = XCB_EVENT_MASK_SUBSTRUCTURE_REDIRECT;
-	xcb_atom_t name = atom(t->c, "_NET_WM_NAME");
+	xcb_atom_t name = atom(t->c, t->lists ? "_NET_CLIENT_LIST" :
+	    "_NET_WM_NAME");
 
 	xcb_change_window_attributes(t->c, t->root, XCB_CW_EVENT_MASK,
 	    &events);
@@ -232,13 +234,14 @@ parse(struct client *t, int argc, char **argv)
 {
 	int ch;
 
-	while ((ch = getopt(argc, argv, "c:f:ik:l:mp:rt:w:")) != -1)
+	while ((ch = getopt(argc, argv, "c:f:ik:l:Mmp:rt:w:")) != -1)
 		switch (ch) {
 		case 'c': t->class = optarg; break;
 		case 'f': t->file = optarg; break;
 		case 'i': t->invisible = 1; break;
 		case 'k': t->kind = optarg; break;
 		case 'l': t->later_ms = atol(optarg); break;
+		case 'M': t->lists = t->manager = 1; break;
 		case 'm': t->manager = 1; break;
 		case 'p': t->pid = atol(optarg); break;
 		case 'r': t->clock = CLOCK_REALTIME; break;
