@@ -410,6 +410,7 @@ lengths(void **state)
 	put_dir("last", 1, LONG);
 	put_dir("several", 1, 1);
 	put_dir("last", 1, LONG);
+	put_dir("both", 2, LONG);
 	put_dir("new", 0, 0);
 	large.len += 1024;
 	suffers_run.first = 1000;
