@@ -36,6 +36,11 @@ if(LAYERPACK_BUILT)
     unit_test(pack_sections)
     target_include_directories(test_pack_sections PRIVATE
         ${CMAKE_SOURCE_DIR}/src/lazy/pack)
+    unit_test(pack_split ${fault_seam} sys_fault_wrap.c)
+    target_include_directories(test_pack_split PRIVATE
+        ${CMAKE_SOURCE_DIR}/src/lazy/pack)
+    target_link_libraries(test_pack_split PRIVATE ${LAYERPACK_LIBRARIES})
+    target_link_options(test_pack_split PRIVATE ${fault_wraps})
     unit_test(layer_refused tar_made.c ${fault_seam} sys_fault_wrap.c)
     target_link_libraries(test_layer_refused PRIVATE ${LAYERPACK_LIBRARIES}
         PkgConfig::ZLIB)
