@@ -32,4 +32,6 @@ chmod 777 .
 t 'not root' 1 as_user touchlog -- touch ran
 shows 'is reported' 'only root can see' .t.err
 t 'and nothing is run' 1 test -e ran
+t 'exact pages of a directory' 1 as_user touchlog --exact --root . -- true
+shows 'are not refused before' 'only root can see' .t.err
 done_testing
