@@ -55,6 +55,9 @@ t 'rows of another command' 0 line -o rows.csv -- sh -c 'echo ; sleep 300'
 is 'have their own' "$(grep -c '^# argv' rows.csv.provenance) $(series)" '2 2'
 t 'as JSON' 0 line --json -- sh -c 'echo; sleep 300'
 shows 'too' '"result":"seen"'
+t 'help, whatever else there is' 0 winwait --csv --json --help
+t 'not found, before a server is looked for' 127 env DISPLAY=:nowhere winwait \
+    -- nowhere-at-all
 t 'an image that is not on a device' 125 line --image /proc -- echo
 
 # A launcher that hands over to a process of its own is not the end.
@@ -190,6 +193,24 @@ winwait_all() {
 }
 windows 'without a manager'
 
+if have winwait-fault; then
+	# a window is seen, or it is said why not
+	wrong='' k=0
+	while [ $k -lt 12 ]; do
+		k=$((k + 1)) status=0
+		COLDPRESS_FAULT=malloc:$k:ENOMEM winwait-fault -t 20 -- \
+		    "$client" >out 2>err || status=$?
+		case $status in
+		0) [ -s out ] ;;
+		125) [ -s err ] ;;
+		*) false ;;
+		esac || wrong="$wrong $k:$status"
+	done
+	is 'memory that is refused is reported' "$wrong" ''
+else
+	skip 'no winwait-fault'
+fi
+
 # With a manager that keeps no list, such as that of Weston's Xwayland, a window
 # counts when it is mapped.
 "$client" -m -f check &
@@ -257,4 +278,5 @@ t "at the client's time" 0 awk -v start="$(value start_s)" \
 # shellcheck disable=SC2016
 t 'the server goes away' 125 winwait -- sh -c 'kill "$1"; sleep 300' sh \
     "$x_server"
+shows 'is reported, too' 'the X server closed the connection' .t.err
 done_testing

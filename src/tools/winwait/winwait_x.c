@@ -27,7 +27,6 @@
  */
 #include "winwait.h"
 
-#include "base/array.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -114,7 +113,7 @@ struct winwait_x {
 	uint32_t stamp_ms;		/* a timestamp of the server, */
 	uint64_t stamp_ns;		/* and its latest possible time */
 	struct window *windows;		/* created since the watch began */
-	size_t count, cap;
+	size_t count;
 };
 
 /* Returns a property of any type, to be freed with free(), or NULL. */
@@ -428,7 +427,10 @@ winwait_x_open(struct winwait *w)
 	xcb_generic_error_t *error;
 
 	w->x = x;
-	if (x == NULL) {
+	/* all there may be: later, there is no way to say that memory is short */
+	if (x != NULL)
+		x->windows = sys_calloc(WINDOWS_MAX, sizeof(*x->windows));
+	if (x == NULL || x->windows == NULL) {
 		msg_error(&w->msg, "out of memory");
 		return -1;
 	}
@@ -478,7 +480,8 @@ winwait_x_close(struct winwait_x *x)
 {
 	if (x == NULL)
 		return;
-	xcb_disconnect(x->c);
+	if (x->c != NULL)
+		xcb_disconnect(x->c);
 	sys_free(x->windows);
 	sys_free(x);
 }
@@ -505,12 +508,8 @@ add_window(struct winwait_x *x, xcb_window_t id, uint64_t now)
 {
 	const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY |
 	    XCB_EVENT_MASK_PROPERTY_CHANGE;
-	void *windows = x->windows;
-	int rc = x->count == WINDOWS_MAX ? -1 : array_grow(&windows, x->count,
-	    &x->cap, sizeof(*x->windows));
 
-	x->windows = windows;
-	if (rc != 0)
+	if (x->count == WINDOWS_MAX)
 		return;
 	x->windows[x->count++] = (struct window){ .id = id,
 		.created_ns = now };
