@@ -84,7 +84,7 @@ t 'a helper' 0 start --authfile auth.json --log "$PWD/log" \
     "https://127.0.0.1:$port_basic/blob"
 t 'has a password' 0 cmp layer/many/1 mnt/many/1
 is 'it is asked once' "$(wc -l <calls)" 1
-t 'a process waits' 0 pgrep -x helpers
+t 'a process waits' 0 pgrep -f "^helpers .* $PWD/mnt\$"
 # answers are kept for ten seconds
 sleep 11
 echo two >password
@@ -101,6 +101,6 @@ sleep 11
 rm locked
 t 'they go on afterwards' 0 cmp layer/many/3 mnt/many/3
 stop
-t 'no process is left' 1 pgrep -x helpers
+t 'no process is left' 1 pgrep -f "^helpers .* $PWD/mnt\$"
 t 'the log has no password' 1 grep -q -e two -e three log
 done_testing
