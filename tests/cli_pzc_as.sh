@@ -162,6 +162,12 @@ for n in % 0% 101%; do
 	t "xz: no limit of $n" 1 xz --memlimit=$n -c b
 done
 shows 'xz: what is wrong' 'in the range \[1, 100\]' .t.err
+is 'xz --info-memory' "$(xz --robot -M 100MiB --memlimit-decompress=50MiB \
+    --info-memory | cut -f 2,3)" "$(printf '104857600\t52428800')"
+is 'xz --info-memory: none' "$(xz --info-memory | sed -n 's/^  Comp.*: *//p')" \
+    Disabled
+is 'xz --info-memory: one' "$(xz -M 100MiB --info-memory |
+    sed -n 's/^  Comp.*: *//p')" '100 MiB (104857600 B)'
 xz -T2 --block-size=1MiB -c b >b.xz
 for n in 0 1 1MiB 40% max; do
 	t "xz: $n for blocks in threads" 0 sh -c \
