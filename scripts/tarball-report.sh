@@ -78,19 +78,40 @@ print_table() {
 	    "$(tr '\n' ' ' <"$study/unasked" | sed 's/ $//')" | wrap)"
 }
 
+# to_reading: writes the ratios to reading alone to $study/ratios.tsv, and prints
+# those of the study
+to_reading() {
+	cut -f 1 "$study/summary" | sed '1d; s/$/ B1/' | ratios "$pairs_file" ratio \
+	    >"$study/ratios.tsv"
+	printf 'label\twhat\tstudy\n'
+	table | while IFS= read -r to_reading_row; do
+		row_fields "$to_reading_row"
+		[ "$id" != B1 ] || near=cat
+		printf '%s\t%s\t%s\n' "$id" "tar $wrap${near:+ \\| $near}" \
+		    "$(study_ratio "$id" B1)"
+	done
+}
+
+# figures_all: prints the table in Markdown
+figures_all() {
+	summarize
+	echo '| | command | seconds | relative to B1 | in the study | user+sys | size |'
+	echo '|---|---|---|---|---|---|---|'
+	to_reading | tabulate '
+	where runs != ""
+	let against = label == "B1" ? "1" : sprintf("%.2f (%.2f..%.2f)", ratio, ratio_lo, ratio_hi)
+	let stored = label ~ /^A/ && label != "A1" ? sprintf("%.1f %%", 100 * size_B / size_B["A1"]) : ""
+	line sprintf("| %s | `%s` | %.1f (%.1f..%.1f) | %s | %s | %.1f | %s |", label, what, wall_s, wall_lo, wall_hi, against, any(study, ""), cpu_s, stored)' \
+	    "$study/ratios.tsv" "$study/summary" -
+	rm "$study/ratios.tsv"
+}
+
 # Prints the other results, one line per row: the interval of the median, its
 # ratio to reading alone, here and in the study, the time that pzc waited, and
 # disturbances.
 print_details() {
 	echo
-	cut -f 1 "$study/summary" | sed '1d; s/$/ B1/' | ratios "$pairs_file" ratio \
-	    >"$study/ratios.tsv"
-	{
-		printf 'label\tstudy\n'
-		table | cut -f 1 | while read -r id; do
-			printf '%s\t%s\n' "$id" "$(study_ratio "$id" B1)"
-		done
-	} | tabulate '
+	to_reading | tabulate '
 	where runs != ""
 	-4s     = label
 	2d      n
