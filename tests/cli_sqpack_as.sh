@@ -388,4 +388,45 @@ shows 'in its own way' '^-rw-.* root/root .* \./etc/hostname$'
 t 'as a live image is made' 0 mksquashfs rootfs filesystem.squashfs \
     -noappend -wildcards -e 'dev/*' -no-progress -b 1024k -comp xz
 
+# What compressors were told
+for o in 'xz' 'xz -Xbcj x86,arm' 'xz -Xdict-size 65536' 'zstd' \
+    'zstd -Xcompression-level 7' 'gzip' 'gzip -Xstrategy huffman_only,default' \
+    'gzip -Xcompression-level 5 -Xwindow-size 12' 'lz4' 'lz4 -Xhc' 'lzo' \
+    'lzo -Xalgorithm lzo1x_1_15'; do
+	# shellcheck disable=SC2086 # a list
+	"$mk" one image -quiet -no-progress -noappend -comp $o >/dev/null 2>&1 ||
+	    continue
+	t "-s: $o" 0 to ours.s unsquashfs -s image
+	"$un" -s image >theirs.s
+	same "-s: $o, as they" ours.s theirs.s
+done
+
+# Options that only newer versions have
+t '-mem-default' 0 mksquashfs -mem-default
+shows 'is a quarter of the memory, in MiB' \
+    "^$(awk '/^MemTotal/ { print int($2 / 4 / 1024) }' /proc/meminfo)\$"
+t '-log' 0 mksquashfs one image -quiet -no-progress -noappend -log log
+is 'has where files and fragments begin' "$(sed 's/, [0-9]*$//' log)" \
+    "$(printf 'one/dir/deep/large\nFragment 0')"
+is 'the first after the superblock' "$(sed -n '1s/.*, //p' log)" 96
+t '-log: no such directory' 1 mksquashfs one image -quiet -no-progress \
+    -noappend -log no/log
+t '-repro-time' 0 mksquashfs one image -quiet -no-progress -noappend \
+    -repro-time 1234567
+is 'is the time of the image' "$("$un" -fstime image)" 1234567
+is 'and of its files' "$(tree image | awk '{ print $4 }' | sort -u)" 1970-01-15
+for o in log true false; do
+	t "-$o-action" 0 mksquashfs one image -quiet -no-progress -noappend \
+	    -$o-action 'exclude@name(a)'
+	case $o in
+	log) want='False True' ;;
+	true) want=True ;;
+	false) want=False ;;
+	esac
+	is "-$o-action: the verdicts" "$(sed -n 's/.*exclude@.*=//p' .t.out |
+	    tr -d ')' | sort -u | tr '\n' ' ')" "$want "
+	is "-$o-action: of a" "$(grep -c '^/a=' .t.out)" \
+	    "$(case $o in false) echo 0 ;; *) echo 1 ;; esac)"
+done
+
 done_testing
