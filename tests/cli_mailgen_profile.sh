@@ -105,6 +105,25 @@ refuses 'another size more' changed $((last + 1))
 sed "${last}d" profile >changed
 t 'one size less' 1 mailgen -n 2 --from-profile changed made
 
+# Whenever memory becomes short, nothing is printed that could pass for a profile.
+if have mailgen-fault; then
+	wrong='' refused=0
+	for k in 1+ 3+ 10+ 30+ 1 3 10 20 30 40 60 100 200; do
+		status=0
+		COLDPRESS_FAULT=malloc:$k:ENOMEM mailgen-fault -q -p 1 \
+		    --profile few >out 2>err || status=$?
+		case $status in
+		0) grep -v '^#' out | cmp -s - profile ;;
+		1) refused=$((refused + 1)); [ -s err ] && [ ! -s out ] ;;
+		*) false ;;
+		esac || wrong="$wrong $k:$status"
+	done
+	is 'without memory there is no profile' "$wrong" ''
+	t 'memory was short' 0 test $refused -gt 5
+else
+	skip 'no mailgen-fault'
+fi
+
 # The largest file.
 head -c 65535 /dev/zero | tr '\0' '#' >large
 takes 'a comment of 65,535 bytes' large
