@@ -151,7 +151,7 @@ main(int argc, char **argv)
 	/* whoever else is here comes first */
 	setpriority(PRIO_PROCESS, 0, NICE);
 	rc = advise(&t, start);
-	if (rc != 0 && rc != -ECANCELED && t.msg.status == 0)
+	if (rc != 0 && t.msg.status == 0)
 		msg_error(&t.msg, "%s", strerror(-rc));
 	if (rc == 0 && t.o.list != NULL)
 		list_kind(&t);
