@@ -291,6 +291,16 @@ rm -r tree
 t 'a tree that is gone' 1 coldpress apply 1
 shows 'is an error' 'no longer exists' .t.err
 
+# what is in packed files, whether their format says how much that is or not
+mkdir held
+for f in gzip bzip2; do
+	seq 30000 | pzc -F $f >held/$f
+done
+touch -d '3 days ago' held/*
+t 'packed files' 3 sampled -o held.csv held
+is 'are known by what is in them' "$(value plain_B xz-6 held.csv)" \
+    $((2 * 168894))
+
 # since
 mkdir grows
 seq 20000 | sed 's/^/12:00:01 /' >grows/one.log

@@ -13,7 +13,7 @@ sizes=$(grep -c '^size ' profile)
 numbers=$(($(wc -l <profile) - sizes))
 t 'there are numbers and sizes' 0 test "$numbers" -gt 20 -a "$sizes" -gt 20
 
-# hash FILE [COMMAND...]: prints the hash of mail that is like the profile, or
+# hash_of FILE: prints the hash of mail that is like the profile, or
 # why there is none
 hash_of() {
 	rm -rf made
@@ -103,6 +103,7 @@ refuses 'one size more' changed $((last + 1))
 { cat profile; echo 'size 65537 67108864'; } >changed
 refuses 'another size more' changed $((last + 1))
 sed "${last}d" profile >changed
+rm -rf made
 t 'one size less' 1 mailgen -n 2 --from-profile changed made
 
 # Whenever memory becomes short, nothing is printed that could pass for a profile.
@@ -128,6 +129,7 @@ fi
 head -c 65535 /dev/zero | tr '\0' '#' >large
 takes 'a comment of 65,535 bytes' large
 printf '#' >>large
+rm -rf made
 t 'one of 65,536' 1 mailgen -n 2 --from-profile large made
 shows 'is too large' 'large: File too large' .t.err
 done_testing
