@@ -125,6 +125,13 @@ t 'from standard input as well' 0 sh -c \
 same 'the same' q.img r.img
 t 'which has the same contents' 0 to q.pf unsquashfs -pf - q.img
 same 'in all respects' p.pf q.pf
+if [ -e /dev/full ]; then
+	mkdir -p dirs/only
+	t 'directories' 0 mksquashfs dirs dirs.img "$@"
+	t 'are not written back to a full disk' 1 \
+	    unsquashfs -pf /dev/full dirs.img
+	shows 'with a reason' '/dev/full: No space left on device' .t.err
+fi
 t 'to a full device' 1 sh -c 'unsquashfs -pf - q.img >/dev/full'
 is 'with one message' "$(grep -c 'No space left' .t.err)" 1
 mkdir single
