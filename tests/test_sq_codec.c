@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -150,12 +151,117 @@ unknown(void **state)
 	assert_int_equal(sq_codec_open(&c, -1), -ENOTSUP);
 }
 
+/* Compressor options: what is read is what would be written, or refused. */
+
+static int
+read_settings(const struct sqw_method *of, const uint8_t *s, size_t len,
+    uint32_t block, uint32_t *dictionary, unsigned *strategies)
+{
+	uint8_t again[SQW_SETTINGS_MAX], padded[SQW_SETTINGS_MAX];
+	const struct sqw_method *m;
+	int level, rc;
+
+	/* what follows them is not theirs */
+	memset(padded, 0xff, sizeof(padded));
+	memcpy(padded, s, len);
+	rc = sqw_settings_read_more(of->compressor, padded, len, block, &m,
+	    &level, dictionary, strategies);
+	if (rc != 0) {
+		assert_int_equal(rc, -ENOTSUP);
+		return rc;
+	}
+	assert_true(*strategies < 1U << SQW_STRATEGIES);
+	assert_int_equal(m->compressor, of->compressor);
+	assert_int_equal(sqw_settings_more(m, level, block, *dictionary,
+	    *strategies, again), len);
+	assert_memory_equal(again, s, len);
+	return 0;
+}
+
+static void
+try_settings(const struct sqw_method *m, int level, uint32_t block,
+    uint32_t dictionary, unsigned strategies)
+{
+	uint8_t s[SQW_SETTINGS_MAX];
+	size_t n = sqw_settings_more(m, level, block, dictionary, strategies,
+	    s);
+	uint32_t read;
+	unsigned what;
+
+	if (read_settings(m, s, n, block, &read, &what) != 0 ||
+	    read != (dictionary == block ? 0 : dictionary) ||
+	    what != strategies)
+		fail_msg("%s, %d, %u, %u: read as %u, %u", m->name, level,
+		    dictionary, strategies, read, what);
+	for (size_t i = 0; i < n; i++)
+		for (unsigned bit = 0; bit < 8; bit++) {
+			s[i] ^= (uint8_t)(1 << bit);
+			(void)read_settings(m, s, n, block, &read,
+			    &what);
+			s[i] ^= (uint8_t)(1 << bit);
+		}
+}
+
+static void
+settings(void **state)
+{
+	static const uint32_t blocks[] = { 4096, 1 << 17, 1 << 20 };
+	static const uint32_t refused[] = { 1, 2048, 4095, 5 * 4096,
+		(1 << 17) + 1, 3 << 16, 1 << 18 };
+	char names[100], *name, *rest = names;
+	const struct sqw_method *xz = sqw_method_by_name("xz");
+	uint8_t s[SQW_SETTINGS_MAX];
+	uint32_t read;
+	unsigned what;
+
+	(void)state;
+	snprintf(names, sizeof(names), "%s", sqw_method_names());
+	while ((name = strsep(&rest, " ")) != NULL) {
+		const struct sqw_method *m = sqw_method_by_name(name);
+
+		assert_non_null(m);
+		assert_string_equal(m->name, name);
+		if (strcmp(name, "lz4hc") == 0)
+			assert_true(sqw_settings(m, 0, 4096, s) == 8 &&
+			    s[4] == 1);
+		if (strcmp(name, "lz4") == 0)
+			assert_true(sqw_settings(m, 0, 4096, s) == 8 &&
+			    s[4] == 0);
+		for (int i = 0; i < 3; i++)
+			for (int l = m->level_min; l <= m->level_max; l++) {
+				uint32_t b = blocks[i];
+
+				try_settings(m, l, b, 0, 0);
+				for (uint32_t d = 4096; m->filters && d <= b;
+				    d *= 2) {
+					try_settings(m, l, b, d, 0);
+					if (3 * d <= b)
+						try_settings(m, l, b, 3 * d,
+						    0);
+				}
+				for (unsigned t = 1; strcmp(name, "gzip") == 0
+				    && t < 1U << SQW_STRATEGIES; t++)
+					try_settings(m, l, b, 0, t);
+			}
+	}
+	assert_null(sqw_method_by_name("zip"));
+	/* gensquashfs gives smaller blocks more */
+	try_settings(xz, 0, 4096, 8192, 0);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		size_t n = sqw_settings_more(xz, 0, 1 << 17, refused[i], 0, s);
+
+		assert_int_equal(read_settings(xz, s, n, 1 << 17,
+		    &read, &what), -ENOTSUP);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks),
 		cmocka_unit_test(unknown),
+		cmocka_unit_test(settings),
 	};
 
 	make_plain();
