@@ -176,9 +176,12 @@ pages(void **state)
 static void
 refuses(const char *why)
 {
+	unsigned files = suffers_files();
+
 	assert_int_equal(list(), MSG_ERROR);
 	if (strstr(said, why) == NULL)
 		fail_msg("'%s', not '%s'", said, why);
+	assert_int_equal(suffers_files(), files);
 }
 
 static void
