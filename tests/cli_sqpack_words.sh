@@ -59,8 +59,10 @@ said() {
 	t "$*" $theirs env PATH="$PWD/bin:$PATH" "$@" <input
 	phase <.t.out >our.txt
 	same 'prints the same' our.txt their.txt
-	cmp -s our.txt their.txt || diff their.txt our.txt | head -n 20 |
-	    sed 's/^/# /'
+	cmp -s our.txt their.txt || {
+		diff their.txt our.txt | head -n 20
+		tail -c 400 .t.out | od -An -c
+	} | sed 's/^/# /'
 }
 
 : >input
