@@ -78,18 +78,21 @@ print_table() {
 	    "$(tr '\n' ' ' <"$study/unasked" | sed 's/ $//')" | wrap)"
 }
 
-# to_reading: writes the ratios to reading alone to $study/ratios.tsv, and prints
-# those of the study
+# to_reading: writes the ratios to reading alone to $study/ratios.tsv, and each
+# row's command with its ratio in the study to $study/asked.tsv
 to_reading() {
 	cut -f 1 "$study/summary" | sed '1d; s/$/ B1/' | ratios "$pairs_file" ratio \
 	    >"$study/ratios.tsv"
-	printf 'label\twhat\tstudy\n'
-	table | while IFS= read -r to_reading_row; do
-		row_fields "$to_reading_row"
-		[ "$id" != B1 ] || near=cat
-		printf '%s\t%s\t%s\n' "$id" "tar $wrap${near:+ \\| $near}" \
-		    "$(study_ratio "$id" B1)"
-	done
+	{
+		printf 'label\twhat\tstudy\n'
+		table | while IFS= read -r to_reading_row; do
+			row_fields "$to_reading_row"
+			[ "$id" != B1 ] || near=cat
+			printf '%s\t%s\t%s\n' "$id" \
+			    "tar $wrap${near:+ \\| $near}" \
+			    "$(study_ratio "$id" B1)"
+		done
+	} >"$study/asked.tsv"
 }
 
 # figures_all: prints the table in Markdown
@@ -97,13 +100,14 @@ figures_all() {
 	summarize
 	echo '| | command | seconds | relative to B1 | in the study | user+sys | size |'
 	echo '|---|---|---|---|---|---|---|'
-	to_reading | tabulate '
+	to_reading
+	tabulate '
 	where runs != ""
 	let against = label == "B1" ? "1" : sprintf("%.2f (%.2f..%.2f)", ratio, ratio_lo, ratio_hi)
 	let stored = label ~ /^A/ && label != "A1" ? sprintf("%.1f %%", 100 * size_B / size_B["A1"]) : ""
 	line sprintf("| %s | `%s` | %.1f (%.1f..%.1f) | %s | %s | %.1f | %s |", label, what, wall_s, wall_lo, wall_hi, against, any(study, ""), cpu_s, stored)' \
-	    "$study/ratios.tsv" "$study/summary" -
-	rm "$study/ratios.tsv"
+	    "$study/ratios.tsv" "$study/summary" "$study/asked.tsv"
+	rm "$study/ratios.tsv" "$study/asked.tsv"
 }
 
 # Prints the other results, one line per row: the interval of the median, its
@@ -111,7 +115,8 @@ figures_all() {
 # disturbances.
 print_details() {
 	echo
-	to_reading | tabulate '
+	to_reading
+	tabulate '
 	where runs != ""
 	-4s     = label
 	2d      n
@@ -122,8 +127,8 @@ print_details() {
 	6s      study
 	8.2f    CPU(s) = cpu_s
 	20s     stall in,out,work(s) = sprintf("%.2f %.2f %.2f", stall_in_s, stall_out_s, stall_work_s)' \
-	    "$study/ratios.tsv" "$study/summary" -
-	rm "$study/ratios.tsv"
+	    "$study/ratios.tsv" "$study/summary" "$study/asked.tsv"
+	rm "$study/ratios.tsv" "$study/asked.tsv"
 	# lapcmp reports the possible causes of outliers.
 	lapcmp -k cache -r "$(print_reference)" "$study/pairs.csv" |
 	    grep '^outlier:' || :
