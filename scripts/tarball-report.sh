@@ -87,7 +87,7 @@ to_reading() {
 		printf 'label\twhat\tstudy\n'
 		table | while IFS= read -r to_reading_row; do
 			row_fields "$to_reading_row"
-			[ "$id" != B1 ] || near=cat
+			[ "$id" != B1 ] || near='cat'
 			printf '%s\t%s\t%s\n' "$id" \
 			    "tar $wrap${near:+ \\| $near}" \
 			    "$(study_ratio "$id" B1)"
@@ -101,6 +101,7 @@ figures_all() {
 	echo '| | command | seconds | relative to B1 | in the study | user+sys | size |'
 	echo '|---|---|---|---|---|---|---|'
 	to_reading
+	# shellcheck disable=SC2016 # Markdown
 	tabulate '
 	where runs != ""
 	let against = label == "B1" ? "1" : sprintf("%.2f (%.2f..%.2f)", ratio, ratio_lo, ratio_hi)
