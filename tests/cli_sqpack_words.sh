@@ -58,6 +58,14 @@ said() {
 	[ "$1" = mksquashfs ] || cp sample image
 	t "$*" $theirs env PATH="$PWD/bin:$PATH" "$@" <input
 	phase <.t.out >our.txt
+	# unsquashfs 4.5.1 may end before its thread has printed the last bar
+	case $* in
+	*' -n'* | *' -q'*) ;;
+	unsquashfs*)
+		grep -q '^\[.* 100%$' their.txt ||
+		    sed -i '/^\[.* 100%$/d' our.txt
+		;;
+	esac
 	same 'prints the same' our.txt their.txt
 	cmp -s our.txt their.txt || {
 		diff their.txt our.txt | head -n 20
