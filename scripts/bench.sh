@@ -224,6 +224,14 @@ compared() {
 	line label, metric, median_s, ratio, ratio_lo, ratio_hi, pairs' FS=, -
 }
 
+# peers_of REFERENCE ROWS: prints the other labels
+peers_of() {
+	lapcmp --csv "$2" | tabulate '
+	where label != ours
+	group label
+	line label' FS=, ours="$1" -
+}
+
 # pair_count LABEL: prints the number of pairs, from $study/compared
 pair_count() {
 	awk -F "$tab" -v l="$1" '$1 == l { print $7; exit }' "$study/compared"

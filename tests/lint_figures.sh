@@ -38,4 +38,25 @@ t 'no beginning' 1 figures page.md
 page '<!-- figures: echo a -->' '<!-- figures: echo b -->' "$end"
 t 'two beginnings' 1 figures page.md
 t 'no file' 1 figures nowhere.md
+
+row='<!-- rows: echo "b  1.234  1.101..1.352" -->'
+page 'It takes 1.23 (1.10 to' '1.35) times as long.'
+t 'an interval of no row' 1 figures --check page.md
+shows 'is shown' '^page.md:1: 1.23 (1.10..1.35) stands in no row of the record$'
+page "$row" '' 'It takes 1.23 (1.10 to' '1.35) times as long.'
+t 'one of a row, rounded' 0 figures --check page.md
+page "$row" '' 'It takes 1.23 (1.10..1.36, n = 6) times as long.'
+t 'one with another end' 1 figures --check page.md
+page "$row" '' 'It takes 1.2341 (1.1010..1.3520) times as long.'
+t 'one with more decimals than the row' 1 figures --check page.md
+page '<!-- figures: echo "| 1.234 (1.101..1.352) |" -->' '| 1.234 (1.101..1.352) |' "$end" \
+    '' '| a | 1.23 (1.10..1.35) |'
+t 'one that is also among the figures' 0 figures --check page.md
+page '# a' 'These rows were not kept.' '' '1.23 (1.10 to 1.35)'
+t 'one whose rows were not kept' 0 figures --check page.md
+page '# a' 'These rows were not kept.' '# b' '1.23 (1.10 to 1.35)'
+t 'one of the next section' 1 figures --check page.md
+page '<!-- rows: false -->'
+t 'a command for rows that fails' 1 figures --check page.md
+shows 'is named there, too' "'false' failed$" .t.err
 done_testing
