@@ -1,11 +1,16 @@
-# figures.awk - report each interval in the text that no row supports
+# figures.awk - report each interval and table in the text that no row supports
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -f figures.awk KNOWN DOCUMENT...: KNOWN is output of the commands that print
+# awk -v top=DIR -f figures.awk KNOWN DOCUMENT...: KNOWN is output of the commands that print
 # the record.  An interval is a number and two others in parentheses or brackets, in
 # KNOWN also without them, as lapcmp prints it.  It is supported if KNOWN has it,
 # with as many decimals or more.  From the words "rows were not kept" to the next
 # heading, none need be.
+#
+# Elsewhere, a table whose cells begin with numbers that have decimals, and have no
+# intervals, follows a line
+#   <!-- copied from: DOCUMENT... -->
+# and these documents have its numbers, with as many decimals or more.
 
 # next_interval PATTERN: sets v[0], v[1] and v[2] to the first in rest, and removes
 # it; returns whether there was one
@@ -41,6 +46,49 @@ function supported(    i) {
 		    rounds_to(high[i], v[2]))
 			return 1
 	return 0
+}
+
+# read_document NAME: remembers its numbers with decimals, each also with fewer, in
+# copied
+function read_document(name,    line, n, d, had) {
+	while ((had = (getline line < name)) > 0)
+		while (match(line, /[0-9]+\.[0-9]+/)) {
+			n = substr(line, RSTART, RLENGTH)
+			line = substr(line, RSTART + RLENGTH)
+			copied[n] = 1
+			for (d = decimals(n) - 1; d > 0; d--)
+				copied[sprintf("%.*f", d, n)] = 1
+		}
+	close(name)
+	if (had < 0)
+		complain(name " cannot be read")
+}
+
+function complain(what) {
+	printf "%s:%d: %s\n", file, FNR, what
+	failed = 1
+}
+
+# table_row: judges the numbers in the cells of a line of a table, but not those of
+# its first column, which name what was measured
+function table_row(    cells, cell, i, n) {
+	n = split($0, cells, "|")
+	for (i = 3; i < n; i++) {
+		cell = cells[i]
+		if (cell !~ /^ *[-+]?[0-9]+\.[0-9]+([^.,0-9]|$)/ || cell ~ quoted)
+			continue
+		if (!sources) {
+			complain("this table has figures, but names no source of them")
+			judged = 1
+			return
+		}
+		while (match(cell, /[0-9]+\.[0-9]+/)) {
+			if (!(substr(cell, RSTART, RLENGTH) in copied))
+				complain(substr(cell, RSTART, RLENGTH) \
+				    " does not stand in the documents named above")
+			cell = substr(cell, RSTART + RLENGTH)
+		}
+	}
 }
 
 # paragraph: judges the intervals of the lines since the last empty one
@@ -82,9 +130,17 @@ FILENAME == ARGV[1] {
 /^<!-- figures: / { generated = 1 }
 /^<!-- end of figures -->$/ { generated = 0 }
 generated { next }
-/^$/ || /^#/ { paragraph() }
+/^$/ || /^#/ || /^<!-- copied from: / { paragraph() }
 /^#/ { not_kept = 0 }
+/^<!-- copied from: / {
+	split("", copied)
+	for (sources = 4; sources < NF; sources++)
+		read_document(top "/" $sources)
+	next
+}
+!/^[|]/ { sources = judged = 0 }
 /^$/ { next }
+/^[|]/ && !not_kept && !judged { table_row() }
 {
 	if (text == "")
 		from = FNR

@@ -56,6 +56,27 @@ page '# a' 'These rows were not kept.' '' '1.23 (1.10 to 1.35)'
 t 'one whose rows were not kept' 0 figures --check page.md
 page '# a' 'These rows were not kept.' '# b' '1.23 (1.10 to 1.35)'
 t 'one of the next section' 1 figures --check page.md
+page '| a | b |' '|---|---|' '| 1.5 | text |' '| version | 1.5, 1.6 |'
+t 'a table that gives no figures' 0 figures --check page.md
+page '| a | b |' '|---|---|' '| c | 7 |' '| c | -1.5 % |' '| c | 1.5 |'
+t 'one that gives some' 1 figures --check page.md
+is 'is shown once' "$(cat .t.out)" \
+    'page.md:4: this table has figures, but names no source of them'
+page 'The rows were not kept:' '' '| c | 1.5 |'
+t 'one whose rows were not kept' 0 figures --check page.md
+page "$row" '' '| c | 1.23 (1.10 to 1.35) |'
+t 'one of intervals' 0 figures --check page.md
+page '<!-- copied from: README.md results/record/README.md -->' '| c | 0.51 to 0.59 |' \
+    '' '| c | 0.51 |'
+t 'one that is copied, and another one' 1 figures --check page.md
+is 'the other one is shown' "$(cat .t.out)" \
+    'page.md:4: this table has figures, but names no source of them'
+page '<!-- copied from: README.md -->' '| c | 0.51 | 0.12345 |'
+t 'one that is not copied exactly' 1 figures --check page.md
+is 'its number is shown' "$(cat .t.out)" \
+    'page.md:2: 0.12345 does not stand in the documents named above'
+page '<!-- copied from: README.md nowhere.md -->'
+t 'one copied from nowhere' 1 figures --check page.md
 page '<!-- rows: false -->'
 t 'a command for rows that fails' 1 figures --check page.md
 shows 'is named there, too' "'false' failed$" .t.err
