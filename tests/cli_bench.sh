@@ -113,6 +113,16 @@ case $benches in
 	    tr '\n' ' ')" 'f 1 '
 	refused 'different 1 ' bench pzc -o pzc B/1
 	refused 'no input' bench pzc -o pzc --kinds nothing
+	t 'stages' 0 bench pzc --stages -n 2 --jobs gzip-6 -o stages A/f
+	is 'are measured' "$(cut -f 1,2 stages/stages.tsv | uniq -c | tr -s ' \t' ' ')" \
+	    ' 2 gzip-6 f'
+	printf 'gzip-6\tf\t%s\t2\t1\t.25\t.125\t.125\t10.00\t5.00\n' \
+	    0.1 0.1 .3 >stages/stages.tsv
+	t 'of known times' 0 to table bench pzc --stages -o stages report
+	is 'are the medians, with what limits more workers' \
+	    "$(grep '^| gzip' table)" \
+	    '| gzip-6 | f | 0.100 | 2.000 | 1.000 | 0.250 | 0.125 | 0.125 | 10.0 % | 5.0 % | 3 |
+| gzip-6 | f | 0.67 | 2 | 2 | 2 | 6: joining |'
 	cp A/f 'A/f f'
 	refused 'may not contain blanks' bench pzc -o new 'A/f f'
 	fake pzc <<-EOF
