@@ -109,14 +109,6 @@ findings_sizes() {
 	    "here ${f_ten:--} and ${f_hundred:--} %$(files_lack supertuxkart)"
 }
 
-# pairs_by NAME EXPR: writes pairs with EXPR in place of the seconds
-pairs_by() {
-	{
-		echo "$pairs_head"
-		pairs_of '' "$2"
-	} >"$study/pairs-$1.csv"
-}
-
 # finding_by NAME TEXT ROW REFERENCE LIMIT: tests a finding with these pairs, if
 # there are any
 finding_by() {
@@ -156,7 +148,6 @@ findings_warm() {
 
 findings_ours() {
 	pairs_by wall wall_s
-	pairs_by cpu 'user_s + sys_s'
 	pairs_by bytes loop_B
 	pairs_by disk disk_B
 	ours=$(for f_app in $apps; do

@@ -40,6 +40,14 @@ report_summaries() {
 	    "$study/proven.csv" >"$study/summary"
 }
 
+# pairs_by NAME EXPR: writes pairs with EXPR in place of the seconds
+pairs_by() {
+	{
+		echo "$pairs_head"
+		pairs_of '' "$2"
+	} >"$study/pairs-$1.csv"
+}
+
 print_disturbed() {
 	[ -s "$study/disturbed" ] || return 0
 	printf '\nDisturbed rows, left out:\n'
@@ -54,6 +62,7 @@ report_all() {
 	    sed -n 's/^# kernel_squashfs: *//p' | sed 's/ *$//; q')
 	print_source
 	report_summaries
+	pairs_by cpu 'user_s + sys_s'
 	for report_app in $apps; do
 		print_launches "$report_app"
 	done

@@ -9,7 +9,8 @@ print_title() {
 	[ -z "$report_kernel" ] || printf '(squashfs: %s)\n' "$report_kernel"
 }
 
-# print_launches APP: prints the study's columns for each image, medians in ms.
+# print_launches APP: prints the study's columns for each image, largest first,
+# medians in ms.
 # A walk of the part "app" has the image's size only if there is no other part.
 print_launches() {
 	launches_parts=1
@@ -31,6 +32,8 @@ print_launches() {
 	tabulate "$launches_of"'
 	let walk = row ".walk.app.mount"
 	let coldwalk = row ".walk.app.coldwalk"
+	order -size_B[row]
+	order image
 	missing -
 	-18s   image
 	9.1f   size MB = size_B[row] / 1e6
@@ -48,8 +51,8 @@ print_launches() {
 }
 
 # print_cost: prints the additional cost of a cold launch compared with a warm
-# one, and the amount of data that it reads.  The spread is the range of the
-# undisturbed launches, as a percentage of the median.
+# one, and the amount of data that it reads, largest image first.  The spread is
+# the range of the undisturbed launches, as a percentage of the median.
 print_cost() {
 	print_title 'The cost of a cold launch'
 	{
@@ -65,6 +68,9 @@ print_cost() {
 	where label ~ /[.]first$/ && cpu_s != ""
 	let row = cut(label, "[.]first$")
 	let warm = row ".second"
+	order cut(row, "[.].*")
+	order -image_B
+	order row
 	missing -
 	-24s   = row
 	2d     n
@@ -83,11 +89,16 @@ print_cost() {
 print_prewarm() {
 	grep -q '[.]prewarm[.]' "$study/summary" || return 0
 	print_title 'Pre-warming, and the launch after it'
-	tabulate '
+	prewarm_of='
 	where label ~ /[.]prewarm[.](touched|all|file)$/
 	let row = cut(label, "[.]prewarm[.].*")
 	let how = cut(label, ".*[.]")
 	let then = row ".prewarm.after-" how
+	'
+	tabulate "$prewarm_of"'
+	line then, row ".second"' "$study/summary" |
+	    ratios "$study/pairs-cpu.csv" warm >"$study/ratios.tsv"
+	tabulate "$prewarm_of"'
 	missing -
 	-28s   = row ": " how
 	2d     n
@@ -97,10 +108,11 @@ print_prewarm() {
 	8.1f   MiB held = held_B / 1048576
 	|
 	9.2f   % of cold = ratio(100 * loop_B[then], loop_B[row ".first"])
-	9.3f   of warm = ratio(cpu_s[then], cpu_s[row ".second"])' \
-	    "$study/summary"
+	9.3f   of warm = warm[then]' "$study/ratios.tsv" "$study/summary"
+	rm "$study/ratios.tsv"
 	echo 'MiB: requested from the image.  The last two columns are about the launch: its
-bytes in % of those of a cold one, and its CPU time divided by that of a warm one.'
+bytes in % of those of a cold one, and its CPU time divided by that of a warm one
+in the same round.'
 }
 
 # print_best: prints the image with the lowest cost for a client, for several
