@@ -15,8 +15,14 @@
 
 /*
  * A block is not compressed if a quick attempt saves less than this fraction.
+ * The attempt is not made if a sample of the block shows that it would succeed.
  */
-enum { PROBE_SHARE = 128, PROBE_LEVEL = 1 };
+enum {
+	PROBE_SHARE = 128,
+	PROBE_LEVEL = 1,
+	SAMPLE_PIECE_B = 512,
+	SAMPLE_PIECES = 16
+};
 
 struct sqw_pack {
 	const struct sqw_data_options *o;
@@ -75,6 +81,28 @@ sqw_pack_close(struct sqw_pack *k)
 	sys_free(k);
 }
 
+/*
+ * Returns whether some bytes are so much more frequent than others that an
+ * entropy coder saves more than one byte in PROBE_SHARE: whether the squares of
+ * a sample's frequencies add up to 5/4 of what they do if all are the same.
+ * In 8 KiB of random bytes it is 1.03 of it.
+ */
+static bool
+is_uneven(const uint8_t *in, size_t len)
+{
+	size_t piece = len / SAMPLE_PIECES < SAMPLE_PIECE_B ?
+	    len / SAMPLE_PIECES : SAMPLE_PIECE_B;
+	uint32_t counts[256] = { 0 };
+	uint64_t squares = 0, n = piece * SAMPLE_PIECES;
+
+	for (size_t i = 0; i < SAMPLE_PIECES; i++, in += len / SAMPLE_PIECES)
+		for (size_t k = 0; k < piece; k++)
+			counts[in[k]]++;
+	for (size_t i = 0; i < 256; i++)
+		squares += (uint64_t)counts[i] * counts[i];
+	return squares * 256 * 4 > n * n * 5;
+}
+
 size_t
 sqw_pack_block(struct sqw_pack *k, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
@@ -82,7 +110,7 @@ sqw_pack_block(struct sqw_pack *k, const uint8_t *in, size_t len, uint8_t *out,
 	size_t n;
 
 	/* a quick attempt shows whether compression saves too little */
-	if (k->probe != NULL) {
+	if (k->probe != NULL && !is_uneven(in, len)) {
 		n = ZSTD_compressCCtx(k->probe, out, cap, in, len,
 		    PROBE_LEVEL);
 		if (!ZSTD_isError(n) && n > len - len / PROBE_SHARE)
