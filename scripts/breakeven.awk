@@ -29,7 +29,7 @@ function starts(longer, saved) {
 function print_id(id,  n, longer, longer_lo, longer_hi, saved, range) {
 	if (wall_s[id ".start"] == "")
 		return
-	printf "%-12s %s", id, head[id ".start"]
+	printf "%-16s %s", id, head[id ".start"]
 	n = differences(id, ref)
 	if (id == ref || !n) {
 		print ""

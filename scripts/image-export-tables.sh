@@ -75,9 +75,9 @@ print_breakeven() {
 	printf '\nCold start by %s: %s\n' "${start_by:-kernel}" "$start"
 	printf 'Exports with %d threads, compared with the fastest by mksquashfs, %s.  "Starts to\npay" is how many starts make up for the longer export.\n' \
 	    "$breakeven_n" "$breakeven_ref"
-	printf '%-12s %2s %9s %17s %8s %8s %9s %17s %8s %s\n' '' n 'Start(s)' \
+	printf '%-16s %2s %9s %17s %8s %8s %9s %17s %8s %s\n' '' n 'Start(s)' \
 	    interval 'Asked' 'Disk' 'Export(s)' 'saves a start(s)' 'Starts' ''
-	printf '%-12s %2s %9s %17s %8s %8s %9s %17s %8s %s\n' '' '' '' '' \
+	printf '%-16s %2s %9s %17s %8s %8s %9s %17s %8s %s\n' '' '' '' '' \
 	    MiB MiB longer interval 'to pay' 'at 95 %'
 	run_awk breakeven -v ref="$breakeven_ref" \
 	    -v ids="$(printf '%s\n' "$breakeven_ids" | cut -f 2 | tr '\n' ' ')" \
